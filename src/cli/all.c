@@ -29,6 +29,7 @@
 	X(calibrate)                                                                               \
 	X(structure)                                                                               \
 	X(pandore_compile)                                                                         \
+	X(pandore_predict)                                                                         \
 	X(comm)                                                                                    \
 	X(lattice)                                                                                 \
 	X(search)                                                                                  \

@@ -2,6 +2,7 @@
 
 pandore.py SONDE
 """
+import collections
 import json
 import os
 import re
@@ -347,7 +348,8 @@ def reassociation():
         check(ran.stdout == '2017 85344\n', f'a sum, {" ".join(options) or "in order"}', ran.stdout, ran.stderr)
         told = run(sonde, 'pandore', 'compile', 'sum.pnd', '--explain', *options).stdout
         check(f'with {sent[options]} bytes' in told, f'{" ".join(options) or "in order"}: foretold', told, sent[options])
-    check(sent[('--reassoc',)] < sent[()], '--reassoc moves less than the array', sent)
+    check(sent[()] == 2 * 8 * (3 + 3), 'in order: each sum goes from owner to owner, and from the last one to all', sent)
+    check(sent[('--reassoc',)] < sent[('--reassoc', '--scheme', 'naive')], '--reassoc moves less than the array', sent)
 
 
 WAYS = '''
@@ -373,7 +375,7 @@ TOLD = {
             'K (12 int, IN): replicated', 'for (i = 1; i < 12; i++): one node after the other runs the i for which it owns A[i]',
             'A[i - 1] goes to where it is needed, a section before each node\'s turn',
             'B[K[i]] goes to where it is needed, in one section before line 8, found by running the subscripts first',
-            'B[i] goes to every node, in one section before line 10', 'if (B[3] > n): every node decides it; before',
+            'for (i = 0; i < 12; i++): one node after the other runs the i for which it owns B[i], with the values that the one before sends it', 'if (B[3] > n): every node decides it; before',
             'A[0] = B[2]: the owner of A[0] executes it; before, the owner of B[2] sends it there',
             'naive: a loop counter is written inside its loop'],
     'naive': ['naive scheme', 'A[i] = B[K[i]] + A[i - 1]: the owner of A[i] executes it; before, the owner of B[K[i]] and of '
@@ -477,7 +479,7 @@ dist ph(double A[N][N] by block(N/P,N) map regular(0,1), double B[N][N] by block
 int main(void) { ph(A,B,V,W,K); return 0; }
 '''
 NEEDED = 8 * sum(sum(range(1, 4 * node + 1)) for node in range(4))  # A[j][k], j <= i, k <= j, of other nodes' rows
-REMARKS = [(10, 'undivided', 'every node keeps s (--reassoc'), (12, 'undivided', 'every node keeps t (a distribution'),
+REMARKS = [(9, 'serial', 's keeps its order (--reassoc'), (12, 'undivided', 'every node keeps t (a distribution'),
            (13, 'undivided', 'V[i] (line 14) and W[i] (line 15) in it have different owners'),
            (17, 'undivided', 'the subscript K[i] of V is no sum'), (19, 'undivided', 'one node runs all of this loop'),
            (21, 'serial', 'V[i - 1] (line 22)'), (26, 'surplus', f'{NEEDED} are needed'), (29, 'naive', 'a while or do loop'),
@@ -954,7 +956,33 @@ def sizes():
     ran = run('./late', '--nodes', '0')
     check(ran.returncode == 1 and '--nodes is 1 to 1024' in ran.stderr, 'no number of nodes is one sentence', ran.stderr)
     ran = run(sonde, 'pandore', 'compile', 'late.pnd', '-e')
-    check(ran.returncode == 0 and 'sizes that the run decides' in ran.stdout, '--explain says what the run decides', ran.stdout)
+    check(ran.returncode == 0 and 'the run decides the number of nodes; --nodes gives one' in ran.stdout,
+          '--explain says what the run decides', ran.stdout)
+    ran = run(sonde, 'pandore', 'compile', 'late.pnd', '-e', '-n', '3')
+    check(ran.returncode == 0 and 'sizes that the run decides (--with NAME=VALUE gives them) at line 3' in ran.stdout,
+          '--explain says which sizes', ran.stdout)
+    text = re.sub(r'(?s)static void step.*', '', source).replace('A[K[j]][j]', 'A[n - 1 - i][j]')
+    write('late.pnd', text + '''int main(int argc, char **argv)
+{
+	int n = atoi(argv[1]), m = atoi(argv[2]), K[m];
+	double *A = calloc(n * m, 8), *b = calloc(n, 8);
+	zero(n, b);
+	sweep(n, m, A, b, K);
+	return extra(argc);
+}
+'''.replace('int main', 'int extra(int);\nint main'))
+    write('extra.c', 'int extra(int a) { return a - a; }\n')
+    run(sonde, 'pandore', 'compile', 'late.pnd', 'extra.c', '--profile', '-o', 'late')
+    for nodes, n, m in (('3', '20', '9'), ('4', '31', '5')):
+        run('./late', '--nodes', nodes, n, m)
+        wanted = profiled('late')
+        for words in (['predict'], ['compile', '-e']):  # neither needs the host's other file
+            told = json.loads(run(sonde, 'pandore', *words, 'late.pnd', '-n', nodes, '-w', 'n=' + n, '-w', 'm=' + m,
+                                  '-f', 'json').stdout)
+            rows = told['rows'] if words == ['predict'] else [m for p in told['phases'] for m in p['messages']]
+            got = added_up(rows)
+            check(wanted and got == wanted, f'{words[0]}: n = {n} on {nodes} nodes foretold = profiled', got, wanted)
+    write('late.pnd', source)
     if shutil.which('mpicc') and shutil.which('mpirun'):
         compiled = run(sonde, 'pandore', 'compile', 'late.pnd', '-b', 'mpi', '-o', 'late_mpi')
         ran = run('mpirun', '-np', '4', './late_mpi', '5')
@@ -967,6 +995,55 @@ def sizes():
     compile_run(wrong, 'overlap')
     ran = run('./overlap', '--nodes', '2')
     check(ran.returncode == 1 and 'overlap' in ran.stderr, 'arrays that overlap are one sentence', ran.stderr)
+
+
+def profiled(name):
+    return added_up(json.load(open(name + '.profile.json'))['traffic'])
+
+
+def added_up(rows):
+    """Messages and bytes by line, array and pair of nodes."""
+    sums = collections.defaultdict(lambda: (0, 0))
+    for r in rows:
+        key = r['line'], r['source'], r['from'], r['to']
+        sums[key] = sums[key][0] + r['messages'], sums[key][1] + r['bytes']
+    return sorted(sums.items())
+
+
+PREDICTED = '''#define P 2
+double A[8], B[8];
+int extra(void);
+int far(int n) __attribute__((const));
+dist gone(double A[8] by block(4) map regular(0), int n)
+{ int i, k; k = 100 / n; for (i = 0; i < k; i++) A[i] = A[7 - i]; }
+dist data(double A[8] by block(4) map regular(0))
+{ int i; for (i = 0; i < 8; i++) if (A[i] > 1) break; }
+dist slow(double A[8] by block(4) map regular(0))
+{ int i, k; k = 1; for (i = 0; i < 2000000000; i++) k = (k * 3) & 1023; while (k > 0) k = k / 2; A[0] = A[7]; }
+dist foreign(double A[8] by block(4) map regular(0))
+{ int k; for (k = 0; k < far(2); k++) A[0] = A[7]; }
+dist fine(double A[8] by block(4) map regular(0), double B[8] by block(4) map regular(0))
+{ int i, t; for (t = 0; t < 3; t++) { if (t == 1) for (i = 0; i < 8; i++) B[i] = A[7 - i]; if (t != 1) A[t] += A[7]; } }
+int main(void) { gone(A, 0); return extra(); }
+'''
+
+
+def prediction():
+    """Phases that cannot be counted say why, and the others are counted all the same."""
+    write('told.pnd', PREDICTED)
+    ran = run(sonde, 'pandore', 'predict', 'told.pnd', '--scheme', 'naive', '--max-seconds', '1', '-f', 'json')
+    told = json.loads(ran.stdout) if ran.returncode == 0 else {'unknown': [], 'rows': []}
+    reasons = {u['phase']: (u['line'], u['reason']) for u in told['unknown']}
+    check(set(reasons) == {'gone', 'data', 'slow', 'foreign'} and reasons['data'] == (8, 'a condition') and
+          'signal 8' in reasons['gone'][1] and 'more than 1 s of CPU time' in reasons['slow'][1] and
+          'signal 11' in reasons['foreign'][1], 'predict: why messages are not known', reasons, ran.stderr)
+    check([(r['phase'], r['target'], r['from'], r['to'], r['messages'], r['bytes']) for r in told['rows']] ==
+          [('fine', 'A', 1, 0, 2, 16), ('fine', 'B', 0, 1, 4, 32), ('fine', 'B', 1, 0, 4, 32)], 'predict: the other phase is counted', told['rows'])
+    ran = run(sonde, 'pandore', 'predict', 'told.pnd', '--with', 'm=3')
+    check(ran.returncode == 2 and "no phase has an integer parameter 'm'" in ran.stderr, 'predict: --with an unknown name', ran.stderr)
+    write('told.pnd', PREDICTED.replace('return extra()', 'return x'))
+    ran = run(sonde, 'pandore', 'predict', 'told.pnd')
+    check(ran.returncode == 5 and 'told.pnd:15:' in ran.stderr, 'predict: an error of main() names the user\'s line', ran.stderr)
 
 
 KEPT = r"""#include <stdio.h>
@@ -1190,6 +1267,7 @@ def main():
         broadcasts()
         reassociation()
         explained()
+        prediction()
         remarks()
         arguments()
         diagnostics()

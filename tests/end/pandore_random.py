@@ -86,6 +86,8 @@ def one(folder, prog, p, scheme, backend, want):
     open(source, 'w').write(generate.pandore(prog, p))
     words = [sonde, 'pandore', 'compile', source, '-o', exe, '--scheme', scheme, '--profile', '--explain',
              '--strip', str(1 + prog['seed'] % 5)]
+    if prog['late']:
+        words += ['--nodes', str(p)]
     if backend != 'local':
         words += ['--backend', 'mpi', '--cc', f'mpicc.{backend}']
     made = run(words + ['--', '-O1', '-w'])

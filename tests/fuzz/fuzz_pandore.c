@@ -9,9 +9,7 @@ static void compile(const uint8_t *bytes, size_t length, enum sn_pnd_scheme sche
 {
 	struct sn_arena arena = { 0 };
 	struct sn_pnd_diags diags = { .arena = &arena };
-	struct sn_pnd_options options = {
-		.scheme = scheme, .check = check, .explain = true, .steps_max = 2000
-	};
+	struct sn_pnd_options options = { .scheme = scheme, .check = check, .explain = true };
 	struct sn_pnd_file file = { "fuzz.pnd", (const char *)bytes, length };
 	struct sn_pnd_result result = { 0 };
 

@@ -42,7 +42,8 @@ struct sn_pnd_var {
 	int order[SN_PND_RANK_MAX];
 	enum sn_pnd_mode mode;
 
-	/* of a scalar parameter: what all calls in main() pass, if it is one integer constant */
+	/* of a scalar parameter: what all calls pass, if it is one integer constant, or what the
+	 * user says they do */
 	enum { SN_PASSED_NEVER, SN_PASSED_CONSTANT, SN_PASSED_OTHERS } passed;
 	int64_t passed_value;
 
@@ -50,6 +51,7 @@ struct sn_pnd_var {
 	bool is_active;	    /* of a counter that its loop declares: in that loop now */
 	bool is_unknown;    /* stands for a name that was not declared: no further findings */
 	bool is_written;    /* so far in the text */
+	bool is_data;	    /* its value may depend on data: data.h */
 	int counts_loops;   /* open for loops whose counter this is */
 	unsigned nest_mark; /* scratch of the optimiser: written in nest number ... */
 };

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "pandore/compiler/parser.h"
-#include "pandore/compiler/values.h"
 
 enum { ARGS_MAX = 256 };
 
@@ -211,18 +210,18 @@ static bool constant_argument(struct sn_pnd_parser *p, const struct argument *ar
 static void note_scalar(struct sn_pnd_parser *p, struct sn_pnd_var *param,
 			const struct argument *arg)
 {
-	struct sn_pnd_value v = { 0 };
-	bool is_constant;
+	int64_t value = 0;
+	bool is_constant =
+		constant_argument(p, arg, &value) && sn_pnd_type_is_integer(param->type) &&
+		sn_pnd_bits_to_number(param->type,
+				      sn_pnd_convert_bits(param->type, (uint64_t)value), &value) &&
+		value >= INT32_MIN && value <= INT32_MAX;
 
-	v.is_known = constant_argument(p, arg, &v.number);
-	v = sn_pnd_value_converted(param->type, v);
-	is_constant = v.is_known && v.number >= INT32_MIN && v.number <= INT32_MAX;
-	if (!is_constant ||
-	    (param->passed == SN_PASSED_CONSTANT && param->passed_value != v.number))
+	if (!is_constant || (param->passed == SN_PASSED_CONSTANT && param->passed_value != value))
 		param->passed = SN_PASSED_OTHERS;
 	else if (param->passed == SN_PASSED_NEVER)
 		param->passed = SN_PASSED_CONSTANT;
-	param->passed_value = v.number;
+	param->passed_value = value;
 }
 
 /* A name, or a member of a structure by names. */

@@ -10,13 +10,24 @@
 
 enum sn_pnd_scheme { SN_PND_NAIVE, SN_PND_OPT };
 
+struct sn_pnd_given {
+	const char *name; /* of the parameter, whatever the phase */
+	int64_t value;
+};
+
 struct sn_pnd_options {
 	struct sn_pnd_lex_options lex;
 	enum sn_pnd_scheme scheme;
 	bool host_inside; /* the host is node 0, not a process of its own */
 	bool profile, trace, reassoc, check, explain;
-	long steps_max; /* of --explain, in iterations followed; 0: the default */
-	int strip;	/* iterations of a pipelined strip; 0: the default */
+	/* of --explain: builds and runs the counting build, and adds what it prints to `said`, or why
+	 * that failed; NULL: nothing is counted */
+	void (*count)(void *context, const struct sn_text *code, int nodes, struct sn_text *said);
+	void *context;
+	int nodes;			  /* to count with if the run decides; 0: not known */
+	const struct sn_pnd_given *given; /* what calls pass to scalar parameters of phases */
+	size_t given_count;
+	int strip; /* iterations of a pipelined strip; 0: the default */
 	const char *program_name;
 };
 
@@ -37,15 +48,17 @@ struct sn_pnd_expected {
 	int64_t messages, bytes;
 };
 
-/** A phase whose messages depend on data, or (why NULL) are all in the rows. */
+/** A phase whose messages depend on data (at a line, or 0), or (why NULL) are all in the rows. */
 struct sn_pnd_foretold {
 	const char *phase, *why;
 	int line;
 };
 
 struct sn_pnd_result {
-	struct sn_text code;	/* C; empty after errors */
-	struct sn_text explain; /* how each statement was translated, and the messages to expect */
+	struct sn_text code;	 /* C; empty after errors */
+	struct sn_text explain;	 /* how each statement was translated, and the messages to expect */
+	struct sn_text messages; /* the messages alone */
+	const char *unknown_given; /* given for a parameter that no phase has; NULL: none */
 	int nodes;
 	SN_VEC(const char *) phases; /* their names */
 	/* with options->explain: */

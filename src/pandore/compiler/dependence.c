@@ -372,6 +372,9 @@ static void find_key(const struct sn_nest *nest, struct sn_nest_loop *l, int loo
 {
 	l->key = -1;
 	l->is_uniform = !has_conditional_loop(nest, loop);
+	/* all nodes come by a chain */
+	for (int i = loop + 1; i < nest->loop_count; i++)
+		l->is_uniform &= !nest->loops[i].is_chain || !is_inside(nest, i, loop);
 	for (int i = 0; i < nest->assign_count; i++) {
 		const struct sn_nest_assign *a = &nest->assigns[i];
 
@@ -639,8 +642,12 @@ static void choose(struct sn_nest *nest, int loop)
 	bool has_messages = has_inner_messages(nest, loop);
 
 	find_key(nest, l, loop);
-	if (l->is_uniform)
+	if (l->is_uniform || l->is_chain)
 		find_governed(nest, l, loop);
+	if (l->is_chain) {
+		l->mode = SN_LOOP_CHAIN;
+		return;
+	}
 	if (has_messages && l->is_uniform && try_pipe(nest, loop)) {
 		l->mode = SN_LOOP_PIPE;
 		move_to_spans(nest, loop);

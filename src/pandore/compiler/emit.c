@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "pandore/compiler/data.h"
 #include "pandore/compiler/overwrite.h"
 
 void sn_pnd_line(struct sn_pnd_emitter *em, const char *format, ...)
@@ -109,6 +110,33 @@ const char *sn_pnd_extent_text(struct sn_pnd_emitter *em, const struct sn_pnd_va
 	return var->late_extent[d] ? sn_arena_printf(em->arena, "(long)(%s)",
 						     sn_pnd_text_of(em, var->late_extent[d]))
 				   : sn_arena_printf(em->arena, "%lld", (long long)var->extent[d]);
+}
+
+void sn_pnd_doubt(struct sn_pnd_emitter *em, struct sn_pnd_pos pos, const struct sn_pnd_expr *e,
+		  const char *what, const char *guard)
+{
+	if (!sn_pnd_reads_data(e))
+		return;
+	if (guard)
+		sn_pnd_line(em, "if (%s)", guard);
+	sn_pnd_line(em, "%sPD_DOUBT(%d, \"%s\");", guard ? "\t" : "", pos.line, what);
+}
+
+void sn_pnd_doubt_owner(struct sn_pnd_emitter *em, const struct sn_pnd_expr *element,
+			const char *guard)
+{
+	for (int d = 0; d < element->arg_count; d++)
+		if (element->var->grid[d] > 1 && sn_pnd_reads_data(element->args[d])) {
+			sn_pnd_doubt(em, element->pos, element->args[d], "a subscript", guard);
+			return;
+		}
+}
+
+const char *sn_pnd_compute_text(const struct sn_pnd_stmt *assign)
+{
+	const struct sn_pnd_var *var = assign->lhs->var;
+
+	return var->is_distributed || var->is_data ? "PD_COMPUTE " : "";
 }
 
 const char *sn_pnd_assign_text(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s,
@@ -298,6 +326,7 @@ static void emit_phase(struct sn_pnd_emitter *em, const struct sn_pnd_phase *pha
 
 	em->phase = phase;
 	em->temp_count = 0;
+	sn_pnd_find_data(phase);
 	for (const struct sn_pnd_var *v = phase->params; v; v = v->next) {
 		if (v->rank)
 			emit_array(em, v);
@@ -487,12 +516,21 @@ static void emit_phase_table(struct sn_pnd_emitter *em)
 		}
 		sn_pnd_line(em, "\t0\n};");
 	}
+	for (ph = em->program->phases; ph && em->is_counting; ph = ph->next) {
+		sn_pnd_line(em, "static const union pd_scalar pd_given_%s[] = {", ph->name);
+		for (const struct sn_pnd_var *v = ph->params; v; v = v->next)
+			sn_pnd_line(em, "\t{ .integer = %lldL },",
+				    v->passed == SN_PASSED_CONSTANT ? (long long)v->passed_value
+								    : 0);
+		sn_pnd_line(em, "\t{ 0 }\n};");
+	}
 	sn_pnd_line(em, "static const struct pd_phase pd_phases[] = {");
 	for (ph = em->program->phases; ph; ph = ph->next)
-		sn_pnd_line(em, "\t{ \"%s\", %d, pd_arrays_%s, pd_run_%s, %s%s },", ph->name,
+		sn_pnd_line(em, "\t{ \"%s\", %d, pd_arrays_%s, pd_run_%s, %s%s, %s%s },", ph->name,
 			    ph->param_count, ph->name, ph->name,
 			    sn_pnd_has_late(em->program, ph) ? "pd_lay_out_" : "0",
-			    sn_pnd_has_late(em->program, ph) ? ph->name : "");
+			    sn_pnd_has_late(em->program, ph) ? ph->name : "",
+			    em->is_counting ? "pd_given_" : "0", em->is_counting ? ph->name : "");
 	sn_pnd_line(em, "\t{ 0 }\n};");
 }
 
@@ -523,7 +561,8 @@ static void emit_main(struct sn_pnd_emitter *em)
 		    em->program->zones.count);
 	sn_pnd_line(em, "\t.phases = pd_phases, .sites = pd_sites, .points = pd_points, .zones = "
 			"pd_zones,");
-	sn_pnd_line(em, "\t.has_profile = PD_PROFILED, .has_trace = PD_TRACED\n};");
+	sn_pnd_line(em, "\t.has_profile = PD_PROFILED, .has_trace = PD_TRACED,");
+	sn_pnd_line(em, "\t.is_counting = PD_COUNTED\n};");
 	sn_pnd_line(em, "\nstatic int pd_host_main();");
 	sn_pnd_line(em, "static int pd_host(int argc, char **argv)\n{");
 	if (em->program->main_takes_arguments)
@@ -663,9 +702,11 @@ void sn_pnd_emit_program(struct sn_pnd_emitter *em)
 		sn_pnd_line(em, "#define PD_NODES %d", em->program->nodes);
 	else
 		sn_pnd_line(em, "#define PD_NODES pd_nodes");
-	if (em->options->profile)
+	if (em->is_counting)
+		sn_pnd_line(em, "#define PD_COUNT");
+	if (em->options->profile || em->is_counting)
 		sn_pnd_line(em, "#define PD_PROFILE");
-	if (em->options->trace)
+	if (em->options->trace && !em->is_counting)
 		sn_pnd_line(em, "#define PD_TRACE");
 	sn_pnd_line(em, "#include <pandore.h>\n");
 	for (int i = 0; i < em->program->assign_count; i++)

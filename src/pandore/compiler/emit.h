@@ -5,6 +5,7 @@
 #ifndef SN_PANDORE_COMPILER_EMIT_H
 #define SN_PANDORE_COMPILER_EMIT_H
 
+#include "base/map.h"
 #include "pandore/compiler/ast.h"
 #include "pandore/compiler/compile.h"
 
@@ -30,6 +31,8 @@ struct sn_pnd_emitter {
 	int temp_count, nest_count, local_count;
 	unsigned nest_mark;
 	struct sn_nest *nest; /* scratch: the one written now */
+	bool is_counting;    /* writes the counting build (runtime/pandore.h), for --explain: ... */
+	struct sn_map nests; /* ... plans by the loop's statement; kept then */
 	const struct sn_pnd_phase *phase;
 	SN_VEC(int) zones;	/* around the statement written now */
 	size_t loop_zones;	/* of them, around the innermost loop */
@@ -58,6 +61,15 @@ void sn_pnd_add_assignment(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *
 const char *sn_pnd_owner_text(struct sn_pnd_emitter *em, const struct sn_pnd_expr *element);
 /** The extent of a dimension. */
 const char *sn_pnd_extent_text(struct sn_pnd_emitter *em, const struct sn_pnd_var *var, int d);
+/** PD_DOUBT for the counting build, if an expression depends on data: `what` does, of this place. With a
+ * `guard`, only where that holds. */
+void sn_pnd_doubt(struct sn_pnd_emitter *em, struct sn_pnd_pos pos, const struct sn_pnd_expr *e,
+		  const char *what, const char *guard);
+/** PD_DOUBT if the owner of an element depends on data. */
+void sn_pnd_doubt_owner(struct sn_pnd_emitter *em, const struct sn_pnd_expr *element,
+			const char *guard);
+/** "PD_COMPUTE " before an assignment that the counting build leaves out, else "". */
+const char *sn_pnd_compute_text(const struct sn_pnd_stmt *assign);
 /** "A[i] = x" without the semicolon. */
 const char *sn_pnd_assign_text(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s,
 			       const struct sn_pnd_expr *lhs, const struct sn_pnd_expr *rhs);

@@ -232,9 +232,10 @@ static const char *emit_subscripts(struct sn_nest_emitter *ne, const struct sn_p
 	return kept;
 }
 
-/* The loop again, with a counter of its own. One whose counter names no element runs once. */
+/* The loop again, with a counter of its own. One whose counter names no element runs once. `also`: a
+ * further condition of it, or "". */
 static void emit_shadow_loop(struct sn_nest_emitter *ne, const struct sn_nest_ref *ref, int loop,
-			     const struct sn_fixed_range *fixed, int fixed_count)
+			     const struct sn_fixed_range *fixed, int fixed_count, const char *also)
 {
 	const struct sn_nest_loop *l = &ne->nest->loops[loop];
 	const char *name = l->var->name, *type = sn_pnd_type_name(l->var->type);
@@ -251,8 +252,8 @@ static void emit_shadow_loop(struct sn_nest_emitter *ne, const struct sn_nest_re
 		sn_pnd_line(ne->em, "if ((%s) %s (%s))", first, step > 0 ? "<=" : ">=", last);
 		return;
 	}
-	sn_pnd_line(ne->em, "for (%s %s = (%s)(%s); %s %s %s; %s += %lld)", type, name, type, first,
-		    name, step > 0 ? "<=" : ">=", last, name, (long long)step);
+	sn_pnd_line(ne->em, "for (%s %s = (%s)(%s); %s %s %s%s; %s += %lld)", type, name, type,
+		    first, name, step > 0 ? "<=" : ">=", last, also, name, (long long)step);
 }
 
 /* What decides which elements an inspection lists: numbers and versions of arrays. */
@@ -400,7 +401,7 @@ static void emit_inspection(struct sn_nest_emitter *ne, const struct sn_nest_ref
 	is_kept = emit_inspection_head(ne, ref, fixed, fixed_count);
 	for (int d = ref->level + 1; d <= ne->nest->loops[ref->loop].depth; d++)
 		emit_shadow_loop(ne, ref, sn_nest_ancestor(ne->nest, ref->loop, d), fixed,
-				 fixed_count);
+				 fixed_count, "");
 	sn_pnd_line(em, "{");
 	em->indent++;
 	at = emit_subscripts(ne, ref->expr, "pd_at");
@@ -427,6 +428,38 @@ static void emit_inspection(struct sn_nest_emitter *ne, const struct sn_nest_ref
 		em->indent--;
 		sn_pnd_line(em, "}");
 	}
+	em->indent--;
+	sn_pnd_line(em, "}");
+}
+
+/* The counting build runs the subscripts to know what is needed of the sections. One node does it for
+ * all. */
+static void emit_need(struct sn_nest_emitter *ne, const struct sn_nest_ref *ref,
+		      const struct sn_fixed_range *fixed, int fixed_count)
+{
+	struct sn_pnd_emitter *em = ne->em;
+	const struct sn_nest *nest = ne->nest;
+	const struct sn_nest_assign *a = ref->assign < 0 ? NULL : &nest->assigns[ref->assign];
+	int depth = nest->loops[ref->loop].depth;
+	const char *more = sn_arena_printf(em->arena, " && pd_need_more(%d)", ref->site);
+	const char *at, *to = NULL;
+
+	if (!sn_nest_can_inspect(nest, ref->expr, ref->loop) ||
+	    (a && !sn_nest_can_inspect(nest, a->target, ref->loop)))
+		return;
+	sn_pnd_line(em, "if (pd_me == 0)");
+	for (int d = ref->level + 1; d <= depth; d++)
+		emit_shadow_loop(ne, ref, sn_nest_ancestor(nest, ref->loop, d), fixed, fixed_count,
+				 more);
+	sn_pnd_line(em, "{");
+	em->indent++;
+	at = emit_subscripts(ne, ref->expr, "pd_at");
+	if (a)
+		to = emit_subscripts(ne, a->target, "pd_to");
+	sn_pnd_line(em, "if (%s%s%s)", at, to ? " && " : "", to ? to : "");
+	sn_pnd_line(em, "\tpd_need(%d, &pd_array_%s_%s, %s, pd_at, %s);", ref->site,
+		    em->phase->name, ref->expr->var->name, ref->expr->var->name,
+		    a ? owner_call(ne, a->target->var, "pd_to") : "-1");
 	em->indent--;
 	sn_pnd_line(em, "}");
 }
@@ -461,6 +494,8 @@ static void emit_exchange(struct sn_nest_emitter *ne, const struct sn_nest_ref *
 		    count ? ranges.chars : "{ 0, 0, 1 }");
 	sn_pnd_line(em, "pd_exchange(&pd_moves_%s_%d, %s, %s, pd_at, pd_r);", em->phase->name,
 		    number, ref->expr->var->name, a ? "pd_to" : "0");
+	if (em->is_counting)
+		emit_need(ne, ref, fixed, fixed_count);
 	em->indent--;
 	sn_pnd_line(em, "}");
 	sn_text_free(&ranges);

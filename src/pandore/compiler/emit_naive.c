@@ -114,6 +114,7 @@ static struct sn_pnd_expr *fetch(struct lowering *lo, const struct sn_pnd_expr *
 		return sn_pnd_raw(em, e->type, known);
 	f.temp = sn_arena_printf(em->arena, "pd_t%d", ++em->temp_count);
 	site = sn_pnd_add_site(em, lo->pos, lo->zone, f.is_broadcast, e->var->name, lo->target);
+	sn_pnd_doubt_owner(em, e, lo->guard);
 	sn_pnd_line(em, "%s %s = 0;", sn_pnd_type_name(e->type), f.temp);
 	if (lo->guard) {
 		sn_pnd_line(em, "if (%s)", lo->guard);
@@ -139,6 +140,7 @@ static const char *condition_variable(struct lowering *lo, const struct sn_pnd_e
 	const char *name = sn_arena_printf(em->arena, "pd_c%d", ++em->temp_count);
 
 	sn_pnd_line(em, "int %s = 0;", name);
+	sn_pnd_doubt(em, lo->pos, e, "a condition", lo->guard);
 	if (lo->guard)
 		sn_pnd_line(em, "if (%s) %s = (%s) != 0;", lo->guard, name,
 			    sn_pnd_text_of(em, value));
@@ -224,13 +226,14 @@ static void emit_owned_assign(struct lowering *lo, const struct sn_pnd_stmt *s)
 	struct sn_pnd_emitter *em = lo->em;
 	struct sn_pnd_expr *lhs = lower_subscripts(lo, s->lhs), *rhs;
 
+	sn_pnd_doubt_owner(em, s->lhs, NULL);
 	sn_pnd_line(em, "const int pd_o = %s;", sn_pnd_owner_text(em, lhs));
 	lo->owner = "pd_o";
 	rhs = lower(lo, s->rhs);
 	sn_pnd_mark_line(em, s->pos);
 	sn_pnd_line(em, "if (pd_o == pd_me) {");
 	em->indent++;
-	sn_pnd_line(em, "%s;", sn_pnd_assign_text(em, s, lhs, rhs));
+	sn_pnd_line(em, "%s%s;", sn_pnd_compute_text(s), sn_pnd_assign_text(em, s, lhs, rhs));
 	sn_pnd_line(em, "pd_done(%d);", s->id);
 	close_block(em);
 }
@@ -254,7 +257,8 @@ static void emit_assign(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s, 
 		rhs = lower(&lo, s->rhs);
 		if (!is_plain)
 			sn_pnd_mark_line(em, s->pos);
-		sn_pnd_line(em, "%s;", sn_pnd_assign_text(em, s, lhs, rhs));
+		sn_pnd_line(em, "%s%s;", sn_pnd_compute_text(s),
+			    sn_pnd_assign_text(em, s, lhs, rhs));
 		if (is_counted)
 			sn_pnd_line(em, "pd_done(%d);", s->id);
 	}
@@ -270,6 +274,7 @@ static const char *emit_condition(struct sn_pnd_emitter *em, const struct sn_pnd
 	struct lowering lo = { .em = em, .pos = s->pos, .zone = s->zone, .target = "(condition)" };
 	const char *text = sn_pnd_text_of(em, lower(&lo, s->cond));
 
+	sn_pnd_doubt(em, s->pos, s->cond, "a condition", NULL);
 	sn_vec_free(&lo.fetched);
 	return text;
 }
@@ -373,6 +378,7 @@ static void emit_for(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s)
 	sn_pnd_mark_line(em, s->pos);
 	if (is_simple_assign(em, s->init) && is_simple_assign(em, s->step) &&
 	    !(s->cond && (s->cond->has_distributed || em->options->check))) {
+		sn_pnd_doubt(em, s->pos, s->cond, "a condition", NULL);
 		sn_pnd_line(em, "for (%s; %s; %s)", header_assign(em, s->init),
 			    s->cond ? sn_pnd_text_of(em, s->cond) : "", header_assign(em, s->step));
 		emit_loop_body(em, s->body, false);
@@ -427,6 +433,9 @@ void sn_pnd_emit_locals(struct sn_pnd_emitter *em, const struct sn_pnd_var *loca
 	for (const struct sn_pnd_var *v = locals; v; v = v->next) {
 		struct sn_text line = { 0 };
 
+		for (int d = 0; d < v->rank && in_phase; d++)
+			sn_pnd_doubt(em, v->pos, v->late_extent[d], "sizes that the run decides",
+				     NULL);
 		if (in_phase && is_on_heap(v)) {
 			emit_heap_local(em, v);
 			continue;

@@ -4,7 +4,10 @@
  */
 #include <string.h>
 
+#include "pandore/compiler/chains.h"
+#include "pandore/compiler/data.h"
 #include "pandore/compiler/emit_nest.h"
+#include "pandore/compiler/liveness.h"
 
 enum { STRIP_DEFAULT = 32 };
 
@@ -18,7 +21,7 @@ static bool is_owned(const struct sn_nest *nest, int loop)
 	for (; loop >= 0; loop = nest->loops[loop].parent) {
 		const struct sn_nest_loop *l = &nest->loops[loop];
 
-		if (l->mode == SN_LOOP_SPANS || l->mode == SN_LOOP_PIPE ||
+		if (l->mode == SN_LOOP_SPANS || l->mode == SN_LOOP_PIPE || l->is_chain ||
 		    l->mode == SN_LOOP_GUARD || (l->mode == SN_LOOP_OWN && l->is_complete))
 			return true;
 	}
@@ -242,6 +245,113 @@ static void emit_guard(struct sn_nest_emitter *ne, int loop)
 	emit_counted(ne, loop, sn_nest_start_text(ne, l), sn_nest_last_text(ne, l));
 }
 
+/* A chain's scalars pass from node to node in variables of their own. In the loop they are under their names,
+ * but live no longer than it does: the C compiler has no register for a number that lives across calls. */
+struct chain {
+	const struct sn_pnd_var *vars[SN_NEST_ASSIGNS_MAX];
+	int loop, count;
+};
+
+static const char *link_name(struct sn_nest_emitter *ne, const struct chain *chain, int i)
+{
+	return sn_arena_printf(ne->em->arena, "pd_c%d_%d", chain->loop, i);
+}
+
+/* What node pd_q has goes to node `to`, or, if that is NULL, to all. */
+static void emit_link(struct sn_nest_emitter *ne, const struct chain *chain, const char *to)
+{
+	struct sn_pnd_emitter *em = ne->em;
+	const struct sn_nest_assign *key = &ne->nest->assigns[ne->nest->loops[chain->loop].key];
+
+	for (int i = 0; i < chain->count; i++) {
+		const char *name = link_name(ne, chain, i);
+		int site = sn_pnd_add_site(em, key->stmt->pos, key->stmt->zone, !to,
+					   key->target->var->name, chain->vars[i]->name);
+
+		if (to)
+			sn_pnd_line(em, "PD_REFRESH(%d, %s, %s, pd_q%d, %s);", site, name, name,
+				    chain->loop, to);
+		else
+			sn_pnd_line(em, "PD_BROADCAST(%d, %s, %s, pd_q%d);", site, name, name,
+				    chain->loop);
+	}
+}
+
+/* A part of the loop, run by one node. The counting build runs all of it on each: scalars that no data decide
+ * may be among these. */
+static void emit_chain_part(struct sn_nest_emitter *ne, const struct chain *chain,
+			    const char *first, const char *last)
+{
+	struct sn_pnd_emitter *em = ne->em;
+
+	sn_pnd_line(em, "if (PD_COUNTED || pd_q%d == pd_me) {", chain->loop);
+	em->indent++;
+	for (int i = 0; i < chain->count; i++)
+		sn_pnd_line(em, "%s %s = %s;", sn_pnd_type_name(chain->vars[i]->type),
+			    chain->vars[i]->name, link_name(ne, chain, i));
+	emit_counted(ne, chain->loop, first, last);
+	for (int i = 0; i < chain->count; i++)
+		sn_pnd_line(em, "%s = %s;", link_name(ne, chain, i), chain->vars[i]->name);
+	em->indent--;
+	sn_pnd_line(em, "}");
+}
+
+/* Spans in their order: each owner goes on with the values of the one before. All walk them, so that each
+ * knows whom it hears from. */
+static void emit_chain_spans(struct sn_nest_emitter *ne, const struct chain *chain)
+{
+	struct sn_pnd_emitter *em = ne->em;
+	int loop = chain->loop;
+	const struct sn_nest_loop *l = &ne->nest->loops[loop];
+	const char *owner = sn_arena_printf(em->arena, "pd_s%d.owner", loop);
+
+	sn_pnd_line(em, "int pd_q%d = -1;", loop);
+	emit_span_head(ne, loop, l->key, l->governed, NULL, -1, "-1");
+	em->indent++;
+	sn_pnd_line(em, "if (pd_q%d >= 0) {", loop);
+	em->indent++;
+	emit_link(ne, chain, owner);
+	em->indent--;
+	sn_pnd_line(em, "}");
+	sn_pnd_line(em, "pd_q%d = %s;", loop, owner);
+	emit_chain_part(ne, chain, sn_arena_printf(em->arena, "pd_s%d.first", loop),
+			sn_arena_printf(em->arena, "pd_s%d.last", loop));
+	em->indent--;
+	sn_pnd_line(em, "}");
+	sn_pnd_line(em, "if (pd_q%d >= 0) {", loop);
+}
+
+static void emit_chain(struct sn_nest_emitter *ne, int loop)
+{
+	struct sn_pnd_emitter *em = ne->em;
+	const struct sn_nest_loop *l = &ne->nest->loops[loop];
+	const char *start = sn_nest_start_text(ne, l), *last = sn_nest_last_text(ne, l);
+	struct chain chain = { .loop = loop };
+
+	chain.count = sn_nest_chained(ne->nest, loop, chain.vars, SN_NEST_ASSIGNS_MAX);
+	sn_pnd_line(em, "{");
+	em->indent++;
+	for (int i = 0; i < chain.count; i++)
+		sn_pnd_line(em, "%s %s = %s;", sn_pnd_type_name(chain.vars[i]->type),
+			    link_name(ne, &chain, i), chain.vars[i]->name);
+	if (l->governed >= 0) {
+		emit_chain_spans(ne, &chain);
+	} else {
+		sn_pnd_line(em, "if (%s %s %s) {", start, l->step > 0 ? "<=" : ">=", last);
+		sn_pnd_line(em, "const int pd_q%d = %s;", loop,
+			    sn_nest_owner_text(ne, &ne->nest->assigns[l->key], l->depth - 1));
+		emit_chain_part(ne, &chain, start, last);
+	}
+	em->indent++;
+	emit_link(ne, &chain, NULL);
+	em->indent--;
+	sn_pnd_line(em, "}");
+	for (int i = 0; i < chain.count; i++)
+		sn_pnd_line(em, "%s = %s;", chain.vars[i]->name, link_name(ne, &chain, i));
+	em->indent--;
+	sn_pnd_line(em, "}");
+}
+
 /* The dimension of the key that a counter decides; -1: none that is cut. */
 static int decided_dimension(const struct sn_nest *nest, int key, int loop)
 {
@@ -346,6 +456,9 @@ static void emit_loop(struct sn_nest_emitter *ne, int loop)
 	case SN_LOOP_GUARD:
 		emit_guard(ne, loop);
 		break;
+	case SN_LOOP_CHAIN:
+		emit_chain(ne, loop);
+		break;
 	case SN_LOOP_PLAIN:
 		if (counts_at_once(ne, loop)) {
 			sn_pnd_line(ne->em, "if (%s %s %s) {", sn_nest_start_text(ne, l),
@@ -382,16 +495,31 @@ static void emit_assign(struct sn_nest_emitter *ne, const struct sn_pnd_stmt *s,
 	sn_pnd_add_assignment(em, s);
 	sn_pnd_mark_line(em, s->pos);
 	if (guarded)
-		sn_pnd_line(em, "if (%s == pd_me) {", sn_pnd_owner_text(em, a->target));
+		sn_pnd_line(em, "PD_COMPUTE if (%s == pd_me) {", sn_pnd_owner_text(em, a->target));
 	em->indent += guarded;
 	if (a->added)
-		sn_pnd_line(em, "pd_p%d += %s;", s->id, sn_pnd_text_of(em, a->added));
+		sn_pnd_line(em, "PD_COMPUTE pd_p%d += %s;", s->id, sn_pnd_text_of(em, a->added));
 	else
-		sn_pnd_line(em, "%s;", sn_pnd_assign_text(em, s, s->lhs, s->rhs));
+		sn_pnd_line(em, "%s%s;", sn_pnd_compute_text(s),
+			    sn_pnd_assign_text(em, s, s->lhs, s->rhs));
 	sn_pnd_line(em, counts_at_once(ne, loop) ? "pd_done_each(%d);" : "pd_done(%d);", s->id);
 	em->indent -= guarded;
 	if (guarded)
 		sn_pnd_line(em, "}");
+}
+
+/* Is something sent within this statement? */
+static bool has_messages(const struct sn_nest *nest, const struct sn_pnd_stmt *s)
+{
+	for (int i = 0; s && i < nest->ref_count; i++) {
+		const struct sn_nest_ref *r = &nest->refs[i];
+
+		if (!r->is_local &&
+		    sn_pnd_contains(s, r->span_loop >= 0 ? nest->loops[r->span_loop].stmt
+							 : sn_nest_anchor(nest, r)))
+			return true;
+	}
+	return false;
 }
 
 /* The owners of what an if assigns decide it. */
@@ -410,7 +538,10 @@ static void emit_if(struct sn_nest_emitter *ne, const struct sn_pnd_stmt *s, int
 	em->indent += is_guard;
 	ne->is_guarded |= is_guard && f->owner_count == 1;
 	sn_pnd_mark_line(em, s->pos);
-	sn_pnd_line(em, "if (%s) {", sn_pnd_text_of(em, s->cond));
+	if (has_messages(ne->nest, s->body) || has_messages(ne->nest, s->otherwise))
+		sn_pnd_doubt(em, s->pos, s->cond, "a condition", NULL);
+	sn_pnd_line(em, sn_pnd_reads_data(s->cond) ? "if (PD_HOLDS(%s)) {" : "if (%s) {",
+		    sn_pnd_text_of(em, s->cond));
 	em->indent++;
 	emit_stmt(ne, s->body, loop);
 	em->indent--;
@@ -481,7 +612,7 @@ static void emit_partial_sum(struct sn_nest_emitter *ne, const struct sn_nest_as
 	sn_pnd_line(em, "for (int pd_n = 0; pd_n < PD_NODES; pd_n++) {");
 	sn_pnd_line(em, "\t%s pd_part = 0;", sn_pnd_type_name(sum->type));
 	sn_pnd_line(em, "\tPD_BROADCAST(%d, pd_part, pd_p%d, pd_n);", site, a->stmt->id);
-	sn_pnd_line(em, "\t%s += pd_part;", sum->name);
+	sn_pnd_line(em, "\t%s%s += pd_part;", sn_pnd_compute_text(a->stmt), sum->name);
 	sn_pnd_line(em, "}");
 }
 
@@ -500,21 +631,62 @@ static void emit_partial_sums(struct sn_nest_emitter *ne, bool is_end)
 	}
 }
 
+static void doubt_subscripts(struct sn_pnd_emitter *em, const struct sn_pnd_expr *element,
+			     const struct sn_affine *subs, bool is_run, bool is_owner)
+{
+	for (int d = 0; d < element->arg_count; d++)
+		if ((subs[d].ok || is_run) && !(is_owner && element->var->grid[d] == 1))
+			sn_pnd_doubt(em, element->pos, element->args[d], "a subscript", NULL);
+}
+
+/* What decides the messages of the nest must be known to the counting build. */
+static void emit_doubts(struct sn_nest_emitter *ne)
+{
+	for (int l = 0; l < ne->nest->loop_count; l++) {
+		const struct sn_nest_loop *loop = &ne->nest->loops[l];
+
+		sn_pnd_doubt(ne->em, loop->start->pos, loop->start, "a loop's bound", NULL);
+		sn_pnd_doubt(ne->em, loop->end->pos, loop->end, "a loop's bound", NULL);
+	}
+	for (int i = 0; i < ne->nest->ref_count; i++) {
+		const struct sn_nest_ref *r = &ne->nest->refs[i];
+
+		if (!r->is_local)
+			doubt_subscripts(ne->em, r->expr, r->subs, r->is_inspected, false);
+		if (!r->is_local && r->assign >= 0)
+			doubt_subscripts(ne->em, ne->nest->assigns[r->assign].target,
+					 ne->nest->assigns[r->assign].subs, r->is_inspected, false);
+	}
+	for (int i = 0; i < ne->nest->assign_count; i++)
+		if (ne->nest->assigns[i].target->var->is_distributed)
+			doubt_subscripts(ne->em, ne->nest->assigns[i].target,
+					 ne->nest->assigns[i].subs, false, true);
+}
+
+/* The plan of the nest; NULL: it stays naive. */
+static struct sn_nest *plan_nest(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *loop)
+{
+	if (!em->nest || em->is_counting)
+		em->nest = sn_arena_new(em->arena, struct sn_nest);
+	if (em->is_counting)
+		*sn_map_put(&em->nests, (uint64_t)(uintptr_t)loop, &(bool){ 0 }) =
+			(uint64_t)(uintptr_t)em->nest;
+	return sn_nest_plan(em->nest, em->program, loop, ++em->nest_mark, em->options->reassoc)
+		       ? em->nest
+		       : NULL;
+}
+
 bool sn_pnd_emit_nest(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *loop)
 {
 	struct sn_nest_emitter ne = { em, NULL, em->nest_count, false };
-	struct sn_nest *nest;
 
-	if (em->options->check)
-		return false;
-	if (!em->nest)
-		em->nest = sn_arena_new(em->arena, struct sn_nest);
-	ne.nest = nest = em->nest;
-	if (!sn_nest_plan(nest, em->program, loop, ++em->nest_mark, em->options->reassoc))
+	ne.nest = em->options->check ? NULL : plan_nest(em, loop);
+	if (!ne.nest)
 		return false;
 	add_sites(&ne);
 	sn_pnd_line(em, "{");
 	em->indent++;
+	emit_doubts(&ne);
 	emit_partial_sums(&ne, false);
 	emit_stmt(&ne, loop, -1);
 	emit_partial_sums(&ne, true);

@@ -261,6 +261,20 @@ static void explain_loop(struct explainer *x, const struct sn_nest *nest, int lo
 	case SN_LOOP_GUARD:
 		sn_text_addf(x->out, "the owner of %s runs all of it", key);
 		break;
+	case SN_LOOP_CHAIN:
+		if (l->governed < 0) {
+			sn_text_addf(
+				x->out,
+				"the owner of %s runs all of it and sends all nodes the result",
+				key);
+			break;
+		}
+		sn_text_addf(x->out,
+			     "one node after the other runs the %s for which it owns %s, with the "
+			     "values that the one before sends it; the last one sends them to all",
+			     name, key);
+		add_spans(x, nest, loop);
+		break;
 	case SN_LOOP_SPANS:
 		sn_text_addf(x->out,
 			     "one node after the other runs the %s for which it owns %s, because "
@@ -303,15 +317,17 @@ static void explain_ref(struct explainer *x, const struct sn_nest *nest,
 	sn_text_add(x->out, "\n");
 }
 
-/* What may have to move need not: then no message was predicted for this line and array. */
+/* What may have to move need not: then no message was counted for this line and array. */
 static bool moves(const struct explainer *x, const struct sn_nest_ref *r)
 {
 	const struct sn_predictor *p = x->predictor;
 
-	for (size_t i = 0; i < p->pairs.count && !r->is_local; i++)
-		if (p->pairs.items[i].line == r->expr->pos.line &&
-		    !strcmp(p->pairs.items[i].source, r->expr->var->name))
+	for (size_t i = 0; i < p->pairs.count && !r->is_local; i++) {
+		const struct sn_pnd_site *site = &p->em->sites.items[p->pairs.items[i].site];
+
+		if (site->line == r->expr->pos.line && !strcmp(site->source, r->expr->var->name))
 			return true;
+	}
 	return !r->is_local && p->doubt;
 }
 

@@ -380,8 +380,8 @@ static bool collect_for(struct sn_nest *nest, const struct sn_pnd_stmt *s, int p
 
 /* ---- references ---- */
 
-static struct sn_affine *read_subs(const struct sn_nest *nest, const struct sn_pnd_expr *e,
-				   int loop)
+struct sn_affine *sn_nest_read_subs(const struct sn_nest *nest, const struct sn_pnd_expr *e,
+				    int loop)
 {
 	struct sn_affine *subs =
 		sn_arena_array(nest->program->arena, struct sn_affine, (size_t)e->arg_count);
@@ -436,7 +436,7 @@ static bool collect_refs(struct sn_nest *nest, const struct sn_pnd_expr *e,
 					     .in_if = in_if,
 					     .assign = assign,
 					     .span_loop = -1 };
-		ref->subs = read_subs(nest, e, loop);
+		ref->subs = sn_nest_read_subs(nest, e, loop);
 		return true;
 	}
 	for (int i = 0; i < 3 + e->arg_count; i++)
@@ -461,8 +461,7 @@ static int count_uses(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var)
 	       count_uses(s->body, var) + count_uses(s->otherwise, var);
 }
 
-/* The first distributed element that is evaluated whatever the data. */
-static const struct sn_pnd_expr *first_element(const struct sn_pnd_expr *e)
+const struct sn_pnd_expr *sn_nest_first_element(const struct sn_pnd_expr *e)
 {
 	const struct sn_pnd_expr *found;
 	bool is_lazy;
@@ -478,11 +477,11 @@ static const struct sn_pnd_expr *first_element(const struct sn_pnd_expr *e)
 	is_lazy = e->kind == SN_E_COND ||
 		  (e->kind == SN_E_BINARY &&
 		   (e->punct == SN_PUNCT2('&', '&') || e->punct == SN_PUNCT2('|', '|')));
-	found = first_element(e->a);
+	found = sn_nest_first_element(e->a);
 	if (!found && !is_lazy)
-		found = first_element(e->b);
+		found = sn_nest_first_element(e->b);
 	for (int i = 0; i < e->arg_count && !found; i++)
-		found = first_element(e->args[i]);
+		found = sn_nest_first_element(e->args[i]);
 	return found;
 }
 
@@ -512,7 +511,8 @@ static const struct sn_pnd_expr *added_by(const struct sn_nest *nest, const stru
 static bool collect_assign(struct sn_nest *nest, const struct sn_pnd_stmt *s, int loop, int in_if)
 {
 	struct sn_nest_assign *a = &nest->assigns[nest->assign_count];
-	const struct sn_pnd_expr *added = added_by(nest, s), *element = first_element(added);
+	const struct sn_pnd_expr *added = added_by(nest, s),
+				 *element = sn_nest_first_element(added);
 	int needs = s->lhs->var->is_distributed || element ? nest->assign_count : -1;
 
 	if (nest->assign_count == SN_NEST_ASSIGNS_MAX)
@@ -528,7 +528,7 @@ static bool collect_assign(struct sn_nest *nest, const struct sn_pnd_stmt *s, in
 	if (!collect_subscripts(nest, s->lhs, s, loop, in_if, s->id))
 		return false;
 	if (a->target->var->is_distributed)
-		a->subs = read_subs(nest, a->target, loop);
+		a->subs = sn_nest_read_subs(nest, a->target, loop);
 	return collect_refs(nest, s->rhs, s, loop, in_if, s->id, needs);
 }
 

@@ -40,6 +40,8 @@ enum sn_loop_mode {
 	/* every node walks all spans: messages at a span's start, its owner computes */
 	SN_LOOP_SPANS,
 	SN_LOOP_PIPE, /* this loop and the one in it: strips of one, spans of the other */
+	/* a sum in its order: scalars go from owner to owner of spans, and from the last one to all */
+	SN_LOOP_CHAIN,
 };
 
 struct sn_nest_loop {
@@ -58,14 +60,15 @@ struct sn_nest_loop {
 	bool is_uniform, is_complete; /* one owner for all it assigns; known from here on */
 	int governed;		      /* dimension of the key that this counter decides, or -1 */
 	int key;		      /* an assignment whose target is the key, or -1 */
+	bool is_chain;		      /* assigns scalars only; the targets are set. chains.h */
 	int pipe_spans, pipe_strips;  /* loops, of SN_LOOP_PIPE */
 	int swapped; /* of SN_LOOP_OWN: the loop in it, to be run outside of it; else -1 */
 };
 
 /**
  * An assignment. The owner of `target` executes it. The target is the assigned element, or, for a
- * reduction that may be reassociated, the first element added; `added` is what is added then. A
- * private scalar lives for one iteration of a loop, and its target is that of the assignments which
+ * reduction that may be reassociated, the first element added; `added` is what is added then. Of a
+ * scalar in a chain it is an element that is read there. A private scalar lives for one iteration of a loop, and its target is that of the assignments which
  * use it.
  */
 struct sn_nest_assign {
@@ -130,6 +133,13 @@ bool sn_nest_plan(struct sn_nest *nest, const struct sn_pnd_program *program,
 /** Whether any node may evaluate the subscripts ahead. They then name counters and what the nest
  * does not write, divide by constants only, and call nothing. */
 bool sn_nest_can_inspect(const struct sn_nest *nest, const struct sn_pnd_expr *element, int loop);
+
+/** The first distributed element that an expression reads whatever the data; NULL if there is none, or its
+ * own subscripts read such elements. */
+const struct sn_pnd_expr *sn_nest_first_element(const struct sn_pnd_expr *e);
+/** The subscripts of an element as affine forms. */
+struct sn_affine *sn_nest_read_subs(const struct sn_nest *nest, const struct sn_pnd_expr *element,
+				    int loop);
 
 /** The loop at `depth` around (or equal to) `loop`. */
 int sn_nest_ancestor(const struct sn_nest *nest, int loop, int depth);

@@ -4,6 +4,7 @@
  */
 #include "pandore/compiler/owners.h"
 
+#include "pandore/compiler/chains.h"
 #include "pandore/compiler/dependence.h"
 #include "pandore/compiler/liveness.h"
 
@@ -331,6 +332,7 @@ int sn_nest_find_owners(struct sn_nest *nest)
 	struct scalars *all = sn_arena_new(nest->program->arena, struct scalars);
 
 	find_private(nest, all);
+	sn_nest_find_chains(nest);
 	find_dead_counters(nest);
 	return find_owned_ifs(nest, all);
 }

@@ -1,226 +1,220 @@
-/*
- * Follows the control flow of a phase with the integers that every node knows, and counts the
- * messages that each statement and each nest would send. What depends on other values is reported
- * as doubtful.
- */
+/* Reads what the counting build has printed, and says it by line, array and pair of nodes. */
 #include "pandore/compiler/predict.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "pandore/compiler/data.h"
 #include "pandore/compiler/predictor.h"
 #include "pandore/compiler/remarks.h"
 
-enum { STEPS_MAX = 20000000 };
-
-void sn_predict_doubt(struct sn_predictor *p, struct sn_pnd_pos pos, const char *why)
+struct pd_array sn_predict_layout(const struct sn_pnd_var *v)
 {
-	if (!p->doubt) {
-		p->doubt = why;
-		p->doubt_line = pos.line;
+	struct pd_array a = { .rank = v->rank,
+			      .is_wrapped = v->is_wrapped,
+			      .block_count = v->block_count,
+			      .per_node = v->blocks_per_node };
+
+	for (int d = 0; d < v->rank; d++) {
+		a.extent[d] = v->extent[d];
+		a.block[d] = v->block[d];
+		a.grid[d] = v->grid[d];
+		a.order[d] = v->order[d];
 	}
+	return a;
 }
 
-void sn_predict_count(struct sn_predictor *p, int line, bool is_broadcast, const char *source,
-		      const char *target, int from, int to, int messages, int64_t bytes)
+const struct sn_nest *sn_predict_nest_of(const struct sn_predictor *p,
+					 const struct sn_pnd_stmt *loop)
 {
-	struct sn_predicted_pair pair = { line, is_broadcast, source, target, from, to, 0, 0 };
-	uint64_t key, *place;
-	bool is_new;
+	const uint64_t *at = sn_map_get(&p->em->nests, (uint64_t)(uintptr_t)loop);
 
-	if (p->is_silent)
-		return;
-	key = sn_hash_u64((uint64_t)line ^ sn_hash_u64((uint64_t)(uintptr_t)source) ^
-			  sn_hash_u64((uint64_t)(uintptr_t)target * 3 + is_broadcast) ^
-			  sn_hash_u64((uint64_t)from << 32 | (uint64_t)to));
-	place = sn_map_put(&p->pair_index, key, &is_new);
-	if (is_new) {
-		*place = p->pairs.count;
-		sn_vec_push(&p->pairs, pair);
+	return at ? (const struct sn_nest *)(uintptr_t)*at : NULL;
+}
+
+static bool is_exact(const struct sn_nest *nest, const struct sn_nest_ref *ref);
+
+bool sn_predict_need_of(const struct sn_predictor *p, const struct sn_nest *nest,
+			const struct sn_nest_ref *ref, int64_t *sent, int64_t *needed)
+{
+	*sent = 0;
+	for (size_t i = 0; i < p->pairs.count; i++)
+		if (p->pairs.items[i].site == ref->site)
+			*sent += p->pairs.items[i].bytes;
+	if (ref->is_local || ref->is_inspected || !*sent)
+		return false;
+	*needed = p->needed[ref->site];
+	if (*needed < 0 && is_exact(nest, ref))
+		*needed = *sent;
+	if (!sn_nest_can_inspect(nest, ref->expr, ref->loop) ||
+	    (ref->assign >= 0 &&
+	     !sn_nest_can_inspect(nest, nest->assigns[ref->assign].target, ref->loop)))
+		*needed = -1;
+	return true;
+}
+
+/* Does a counter that is free at the message decide at most one subscript, alone, with bounds that no
+ * other one decides? Then a box holds what is needed and nothing else. */
+static bool is_exact(const struct sn_nest *nest, const struct sn_nest_ref *ref)
+{
+	const struct sn_nest_assign *a = ref->assign < 0 ? NULL : &nest->assigns[ref->assign];
+	int of_dimension[SN_PND_RANK_MAX * 2] = { 0 };
+
+	for (int l = ref->loop; l >= 0; l = nest->loops[l].parent) {
+		const struct sn_nest_loop *loop = &nest->loops[l];
+		int dimensions = 0;
+
+		if (loop->depth <= ref->level)
+			continue;
+		if (loop->bounds_depth > ref->level || loop->step < -1)
+			return false;
+		for (int d = 0; d < ref->expr->arg_count; d++) {
+			dimensions += ref->subs[d].coef[l] != 0;
+			of_dimension[d] += ref->subs[d].coef[l] != 0;
+		}
+		for (int d = 0; a && d < a->target->arg_count; d++)
+			of_dimension[SN_PND_RANK_MAX + d] += a->subs[d].coef[l] != 0;
+		if (dimensions > 1)
+			return false;
 	}
-	p->pairs.items[*place].messages += messages;
-	p->pairs.items[*place].bytes += bytes;
-}
-
-const struct sn_nest *sn_predict_nest_of(struct sn_predictor *p, const struct sn_pnd_stmt *loop)
-{
-	bool is_new;
-	uint64_t *place = sn_map_put(&p->nest_index, (uint64_t)(uintptr_t)loop, &is_new);
-	struct sn_nest *nest;
-
-	if (!is_new)
-		return (const struct sn_nest *)(uintptr_t)*place;
-	*place = 0;
-	if (p->em->options->scheme == SN_PND_NAIVE || p->em->options->check)
-		return NULL;
-	nest = sn_arena_new(p->em->arena, struct sn_nest);
-	*place = (uint64_t)(uintptr_t)nest;
-	sn_nest_plan(nest, p->em->program, loop, ++p->em->nest_mark, p->em->options->reassoc);
-	return nest;
-}
-
-/* ---- control flow ---- */
-
-static void run(struct sn_predictor *p, const struct sn_pnd_stmt *s);
-
-static bool holds(struct sn_predictor *p, const struct sn_pnd_stmt *s)
-{
-	struct sn_pnd_value v;
-
-	if (!s->cond)
-		return true;
-	p->fetched.count = 0;
-	p->guard = p->guard_count = 0;
-	if (!p->is_silent)
-		sn_predict_operands(p, s, s->cond, SN_PREDICT_EVERYBODY, "(condition)");
-	v = sn_pnd_value_of(&p->values, s->cond);
-	if (!v.is_known)
-		sn_predict_doubt(p, s->pos, "a condition");
-	return v.number != 0;
-}
-
-/* The body of a loop; false if the loop ends by it. */
-static bool run_body(struct sn_predictor *p, const struct sn_pnd_stmt *s)
-{
-	bool goes_on;
-
-	run(p, s->body);
-	goes_on = !p->jump || p->jump == SN_S_CONTINUE;
-	if (p->jump != SN_S_RETURN)
-		p->jump = 0;
-	return goes_on;
-}
-
-static void run_for(struct sn_predictor *p, const struct sn_pnd_stmt *s)
-{
-	if (s->init)
-		sn_predict_assign(p, s->init);
-	while (!p->doubt && holds(p, s) && !p->doubt) {
-		if (!run_body(p, s))
-			return;
-		if (s->step)
-			sn_predict_assign(p, s->step);
-		if (++p->steps > p->steps_max)
-			sn_predict_doubt(p, s->pos, "too many iterations");
-	}
-}
-
-static void run_silently(struct sn_predictor *p, const struct sn_pnd_stmt *s)
-{
-	p->is_silent = true;
-	run_for(p, s);
-	p->is_silent = false;
-}
-
-/* Are all targets distributed? Then only the counters have to be followed. */
-static bool writes_only_distributed(const struct sn_nest *nest)
-{
-	for (int i = 0; i < nest->assign_count; i++)
-		if (!nest->assigns[i].stmt->lhs->var->is_distributed &&
-		    !nest->assigns[i].is_private)
+	for (int d = 0; d < ref->expr->arg_count; d++)
+		if (!ref->subs[d].ok || of_dimension[d] > 1)
+			return false;
+	for (int d = 0; a && d < a->target->arg_count; d++)
+		if (!a->subs[d].ok || of_dimension[SN_PND_RANK_MAX + d] > 1)
 			return false;
 	return true;
 }
 
-static bool has_conditional_loops(const struct sn_nest *nest)
+/* ---- reading ---- */
+
+static void doubt(struct sn_predictor *p, int line, const char *why)
 {
-	for (int i = 0; i < nest->loop_count; i++)
-		if (nest->loops[i].is_conditional && !nest->loops[i].is_dead)
-			return true;
-	return false;
+	if (!p->doubt) {
+		p->doubt = why;
+		p->doubt_line = line;
+	}
 }
 
-static void run_loop(struct sn_predictor *p, const struct sn_pnd_stmt *s)
+static bool number(char **at, int64_t *out)
 {
-	const struct sn_nest *nest = p->is_silent ? NULL : sn_predict_nest_of(p, s);
+	char *end;
 
-	if (!nest || nest->refusal) {
-		run_for(p, s);
-		return;
-	}
-	sn_predict_nest(p, nest, s);
-	sn_predict_partial_sums(p, nest);
-	if (p->doubt)
-		return;
-	if (writes_only_distributed(nest) && !has_conditional_loops(nest))
-		sn_predict_leave_counters(p, nest, 0);
+	*out = strtoll(*at, &end, 10);
+	if (end == *at)
+		return false;
+	*at = end;
+	return true;
+}
+
+/* One line of what was printed of a phase; runtime/count.c has the forms. */
+static void read_line(struct sn_predictor *p, char *line)
+{
+	int64_t n[5] = { 0 }, sites = (int64_t)p->em->sites.count;
+	char *at = line + 1;
+	int count = 0;
+
+	while (count < 5 && number(&at, &n[count]))
+		count++;
+	if (*line == 'd')
+		doubt(p, (int)n[0], sn_arena_strdup(p->em->arena, *at == ' ' ? at + 1 : at));
+	else if (*line == 'n' && count == 2 && n[0] >= 0 && n[0] < sites)
+		p->needed[n[0]] = n[1];
+	else if (*line == 'm' && count == 5 && n[0] >= 0 && n[0] < sites)
+		sn_vec_push(&p->pairs, (struct sn_predicted_pair){ (int)n[0], (int)n[1], (int)n[2],
+								   n[3], n[4] });
 	else
-		run_silently(p, s);
+		doubt(p, 0, "what counted them printed something else");
 }
 
-static void run_while(struct sn_predictor *p, const struct sn_pnd_stmt *s)
+/* The lines of one phase. */
+static void read_phase(struct sn_predictor *p, const struct sn_text *said, int phase)
 {
-	if (s->kind == SN_S_DO && !run_body(p, s))
-		return;
-	while (!p->doubt && holds(p, s) && !p->doubt) {
-		if (!run_body(p, s))
-			return;
-		if (++p->steps > p->steps_max)
-			sn_predict_doubt(p, s->pos, "too many iterations");
+	char *copy = sn_arena_strdup(p->em->arena, said->chars ? said->chars : ""), *rest = copy;
+	int at = -1;
+
+	for (char *line; (line = strtok_r(rest, "\n", &rest));)
+		if (*line == 'p')
+			at = atoi(line + 1);
+		else if (at == phase)
+			read_line(p, line);
+	if (at < phase)
+		doubt(p, 0, said->chars ? said->chars : "they were not counted");
+}
+
+/* ---- saying ---- */
+
+static const struct sn_pnd_site *site_of(const struct sn_predictor *p,
+					 const struct sn_predicted_pair *pair)
+{
+	return &p->em->sites.items[pair->site];
+}
+
+static int by_place(const void *left, const void *right)
+{
+	const struct sn_pnd_expected *a = left, *b = right;
+	int names = a->line != b->line ? a->line - b->line : strcmp(a->source, b->source);
+
+	names = names ? names : strcmp(a->target, b->target);
+	names = names ? names : a->is_broadcast - b->is_broadcast;
+	return names ? names : a->from != b->from ? a->from - b->from : a->to - b->to;
+}
+
+/* Rows of the phase, sorted, with one for each line, array, target and pair of nodes. */
+static void give_rows(const struct sn_predictor *p, const struct sn_pnd_phase *ph,
+		      struct sn_pnd_result *out)
+{
+	size_t first = out->expected.count, kept = first;
+
+	sn_vec_push(&out->foretold,
+		    (struct sn_pnd_foretold){ ph->name, p->doubt, p->doubt ? p->doubt_line : 0 });
+	for (size_t i = 0; !p->doubt && i < p->pairs.count; i++) {
+		const struct sn_predicted_pair *q = &p->pairs.items[i];
+		const struct sn_pnd_site *s = site_of(p, q);
+
+		sn_vec_push(&out->expected,
+			    (struct sn_pnd_expected){ ph->name, s->source, s->target, s->line,
+						      s->is_broadcast, q->from, q->to, q->messages,
+						      q->bytes });
 	}
-}
-
-static void run(struct sn_predictor *p, const struct sn_pnd_stmt *s)
-{
-	if (p->doubt || p->jump || !s)
+	if (out->expected.count == first)
 		return;
-	switch (s->kind) {
-	case SN_S_BLOCK:
-		for (const struct sn_pnd_stmt *c = s->first; c; c = c->next)
-			run(p, c);
-		break;
-	case SN_S_ASSIGN:
-		sn_predict_assign(p, s);
-		break;
-	case SN_S_IF:
-		run(p, holds(p, s) ? s->body : s->otherwise);
-		break;
-	case SN_S_FOR:
-		run_loop(p, s);
-		break;
-	case SN_S_WHILE:
-	case SN_S_DO:
-		run_while(p, s);
-		break;
-	case SN_S_ZONE:
-		run(p, s->body);
-		break;
-	case SN_S_BREAK:
-	case SN_S_CONTINUE:
-	case SN_S_RETURN:
-		p->jump = s->kind;
-		break;
-	default:
-		break;
+	qsort(out->expected.items + first, out->expected.count - first,
+	      sizeof(*out->expected.items), by_place);
+	for (size_t i = first + 1; i < out->expected.count; i++) {
+		struct sn_pnd_expected *e = &out->expected.items[kept];
+
+		if (by_place(e, &out->expected.items[i])) {
+			out->expected.items[++kept] = out->expected.items[i];
+			continue;
+		}
+		e->messages += out->expected.items[i].messages;
+		e->bytes += out->expected.items[i].bytes;
 	}
+	out->expected.count = kept + 1;
 }
 
-static void write_pairs(const struct sn_predictor *p, struct sn_text *out)
+static void write_rows(const struct sn_pnd_result *result, size_t first, struct sn_text *out)
 {
-	const struct sn_predicted_pair *last = NULL;
+	const struct sn_pnd_expected *last = NULL;
 	int64_t messages = 0, bytes = 0;
 
-	for (size_t i = 0; i < p->pairs.count; i++) {
-		const struct sn_predicted_pair *q = &p->pairs.items[i];
+	for (size_t i = first; i < result->expected.count; i++) {
+		const struct sn_pnd_expected *e = &result->expected.items[i];
 
-		if (!last || last->line != q->line || last->source != q->source ||
-		    last->target != q->target || last->is_broadcast != q->is_broadcast)
-			sn_text_addf(out, "  line %d, %s to %s%s\n", q->line, q->source, q->target,
-				     q->is_broadcast ? ", to every node" : "");
-		sn_text_addf(out, "    node %d -> node %d: %lld message%s, %lld bytes\n", q->from,
-			     q->to, (long long)q->messages, q->messages == 1 ? "" : "s",
-			     (long long)q->bytes);
-		messages += q->messages;
-		bytes += q->bytes;
-		last = q;
+		if (!last || last->line != e->line || strcmp(last->source, e->source) ||
+		    strcmp(last->target, e->target) || last->is_broadcast != e->is_broadcast)
+			sn_text_addf(out, "  line %d, %s to %s%s\n", e->line, e->source, e->target,
+				     e->is_broadcast ? ", to every node" : "");
+		sn_text_addf(out, "    node %d -> node %d: %lld message%s, %lld bytes\n", e->from,
+			     e->to, (long long)e->messages, e->messages == 1 ? "" : "s",
+			     (long long)e->bytes);
+		messages += e->messages;
+		bytes += e->bytes;
+		last = e;
 	}
 	sn_text_addf(out, "  in all %lld message%s with %lld bytes\n", (long long)messages,
 		     messages == 1 ? "" : "s", (long long)bytes);
-}
-
-static void take_arguments(struct sn_predictor *p, const struct sn_pnd_phase *ph)
-{
-	for (const struct sn_pnd_var *v = ph->params; v; v = v->next)
-		if (!v->rank && v->passed == SN_PASSED_CONSTANT)
-			*sn_pnd_values_scalar(&p->values, v) =
-				(struct sn_pnd_value){ true, v->passed_value };
 }
 
 static void add_arguments(const struct sn_pnd_phase *ph, struct sn_text *out)
@@ -235,55 +229,67 @@ static void add_arguments(const struct sn_pnd_phase *ph, struct sn_text *out)
 		}
 }
 
-/* The same as rows. */
-static void give_rows(const struct sn_predictor *p, const struct sn_pnd_phase *ph,
-		      struct sn_pnd_result *out)
+static void write_messages(const struct sn_predictor *p, const struct sn_pnd_phase *ph,
+			   const struct sn_pnd_result *result, size_t first, struct sn_text *out)
 {
-	sn_vec_push(&out->foretold,
-		    (struct sn_pnd_foretold){ ph->name, p->doubt, p->doubt ? p->doubt_line : 0 });
-	for (size_t i = 0; !p->doubt && i < p->pairs.count; i++) {
-		const struct sn_predicted_pair *q = &p->pairs.items[i];
+	sn_text_addf(out, "  messages between nodes in one call of %s", ph->name);
+	add_arguments(ph, out);
+	sn_text_add(out, ":\n");
+	if (!p->doubt)
+		write_rows(result, first, out);
+	else if (p->doubt_line)
+		sn_text_addf(out, "  they depend on data: %s at line %d\n", p->doubt,
+			     p->doubt_line);
+	else
+		sn_text_addf(out, "  not known: %s\n", p->doubt);
+}
 
-		sn_vec_push(&out->expected,
-			    (struct sn_pnd_expected){ ph->name, q->source, q->target, q->line,
-						      q->is_broadcast, q->from, q->to, q->messages,
-						      q->bytes });
-	}
+/* Layouts that no known number decides. */
+static void doubt_sizes(struct sn_predictor *p, const struct sn_pnd_phase *ph)
+{
+	if (!p->nodes)
+		doubt(p, 0, "the run decides the number of nodes; --nodes gives one");
+	for (const struct sn_pnd_var *v = ph->params; v; v = v->next)
+		for (int d = 0; d < v->rank; d++)
+			if (sn_pnd_reads_data(v->late_extent[d]) ||
+			    sn_pnd_reads_data(v->late_block[d]))
+				doubt(p, v->pos.line,
+				      "sizes that the run decides (--with NAME=VALUE gives them)");
 }
 
 void sn_pnd_predict(struct sn_pnd_emitter *em, struct sn_pnd_result *result)
 {
-	struct sn_text *out = &result->explain;
+	struct sn_text code = { 0 }, said = { 0 };
+	struct sn_pnd_emitter counting = { .program = em->program,
+					   .options = em->options,
+					   .arena = em->arena,
+					   .out = &code,
+					   .nest_mark = em->nest_mark,
+					   .is_counting = true };
+	int nodes = em->program->nodes ? em->program->nodes : em->options->nodes;
 
+	sn_pnd_emit_program(&counting);
+	if (em->options->count)
+		em->options->count(em->options->context, &code, nodes, &said);
 	for (const struct sn_pnd_phase *ph = em->program->phases; ph; ph = ph->next) {
-		struct sn_predictor p = { .em = em,
-					  .nodes = em->program->nodes,
-					  .steps_max = em->options->steps_max
-							       ? em->options->steps_max
-							       : STEPS_MAX };
+		struct sn_predictor p = { .em = &counting, .nodes = nodes };
+		size_t first = result->expected.count;
 
-		take_arguments(&p, ph);
-		if (sn_pnd_has_late(em->program, ph))
-			sn_predict_doubt(&p, ph->pos, "sizes that the run decides");
-		else
-			run(&p, ph->body);
-		sn_pnd_explain_phase(&p, ph, out);
-		sn_text_addf(out, "  messages between nodes in one call of %s", ph->name);
-		add_arguments(ph, out);
-		sn_text_add(out, ":\n");
-		if (p.doubt)
-			sn_text_addf(out, "  they depend on data: %s at line %d\n", p.doubt,
-				     p.doubt_line);
-		else
-			write_pairs(&p, out);
+		p.needed = sn_arena_array(em->arena, int64_t, counting.sites.count + 1);
+		doubt_sizes(&p, ph);
+		if (!p.doubt)
+			read_phase(&p, &said, ph->index);
 		give_rows(&p, ph, result);
+		sn_pnd_explain_phase(&p, ph, &result->explain);
+		write_messages(&p, ph, result, first, &result->explain);
+		write_messages(&p, ph, result, first, &result->messages);
 		sn_pnd_find_remarks(&p, ph, result);
 		sn_vec_free(&p.pairs);
-		sn_map_free(&p.pair_index);
-		sn_vec_free(&p.fetched);
-		sn_map_free(&p.nest_index);
-		sn_vec_free(&p.needs);
-		sn_map_free(&p.need_index);
-		sn_pnd_values_free(&p.values);
 	}
+	sn_vec_free(&counting.zones);
+	sn_vec_free(&counting.sites);
+	sn_vec_free(&counting.points);
+	sn_map_free(&counting.nests);
+	sn_text_free(&code);
+	sn_text_free(&said);
 }

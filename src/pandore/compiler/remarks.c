@@ -178,6 +178,10 @@ static void find_undivided(struct finder *f, const struct sn_nest *nest,
 	bool is_sum = a->stmt->punct == SN_PUNCT2('+', '=') && !a->target->var->rank;
 	struct sn_text why = { 0 };
 
+	/* a number for a loop in this one is no work */
+	if (!a->target->var->rank && !(a->stmt->rhs && a->stmt->rhs->has_distributed) &&
+	    !is_innermost(nest, a->loop))
+		return;
 	if (!a->target->var->is_distributed) {
 		add(f, a->stmt->pos, (struct sn_pnd_remark){ .code = SN_REMARK_UNDIVIDED },
 		    "every node runs all iterations of this: every node keeps %s%s",
@@ -227,6 +231,14 @@ static void find_loops(struct finder *f, const struct sn_nest *nest)
 			    "one node runs all of this loop, because it owns all of %s that is "
 			    "assigned",
 			    text_of(f, key));
+		if (loop->mode == SN_LOOP_CHAIN && loop->governed >= 0)
+			add(f, loop->stmt->pos, serial,
+			    "the nodes run their parts of this loop one after the other, so that %s "
+			    "keeps its order%s",
+			    nest->assigns[loop->key].stmt->lhs->var->name,
+			    nest->may_reassociate
+				    ? ""
+				    : " (--reassoc lets each node add up what it owns)");
 		if (loop->mode != SN_LOOP_SPANS)
 			continue;
 		for (int i = 0; i < nest->ref_count; i++)
@@ -270,16 +282,16 @@ static void find_surplus(struct finder *f, const struct sn_nest *nest, int first
 
 	for (int i = 0; i < nest->ref_count; i++) {
 		const struct sn_nest_ref *r = &nest->refs[i];
-		const struct sn_predicted_need *need = sn_predict_need_of(f->p, r);
+		int64_t sent, needed;
 
-		if (r->expr->var != var || !need)
+		if (r->expr->var != var || !sn_predict_need_of(f->p, nest, r, &sent, &needed))
 			continue;
-		if (i < first || !need->is_known)
+		if (i < first || needed < 0)
 			return;
-		remark.sent_bytes += need->sent;
-		remark.needed_bytes += need->needed;
-		if (need->sent - need->needed > most) {
-			most = need->sent - need->needed;
+		remark.sent_bytes += sent;
+		remark.needed_bytes += needed;
+		if (sent - needed > most) {
+			most = sent - needed;
 			worst = r;
 		}
 	}
@@ -339,6 +351,6 @@ void sn_pnd_find_remarks(struct sn_predictor *p, const struct sn_pnd_phase *ph,
 {
 	struct finder f = { p, ph, out };
 
-	if (p->nodes > 1)
+	if (p->nodes != 1)
 		find(&f, ph->body);
 }

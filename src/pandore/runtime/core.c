@@ -57,6 +57,8 @@ void pd_die(const char *format, ...)
 	length = snprintf(sentence, sizeof(sentence), "sonde: pandore: ");
 	vsnprintf(sentence + length, sizeof(sentence) - (size_t)length - 1, format, args);
 	va_end(args);
+	if (pd_state.program && pd_state.program->is_counting)
+		pd_doubt(0, strchr(sentence, ':') + 2);
 	strcat(sentence, "\n");
 	if (pd_net_has_last_word() && write(STDERR_FILENO, sentence, strlen(sentence)) >= 0)
 		fsync(STDERR_FILENO);
@@ -769,6 +771,8 @@ int pd_main(const struct pd_program *program, int argc, char **argv, int (*host)
 	static struct pd_program of_run;
 	int status;
 
+	if (program->is_counting)
+		return pd_count(program, argc, argv);
 	of_run = *program;
 	pd_state.program = &of_run;
 	fflush(NULL);

@@ -224,6 +224,10 @@ static int is_same(const struct pd_kept *kept, const struct pd_array *array, con
 int pd_inspect_again(struct pd_kept **kept, const struct pd_array *array, int site, void *storage,
 		     const long *key, int count)
 {
+	if (pd_state.program->is_counting) { /* one process is all nodes */
+		pd_inspect_begin(array, site, storage);
+		return 0;
+	}
 	if (!*kept)
 		*kept = pd_alloc_zeroed(1, sizeof(**kept));
 	if (is_same(*kept, array, storage, key, count)) {
@@ -300,32 +304,41 @@ int pd_listed_site(int node, int is_out)
 	return lists && lists->count ? lists->items[0].site : 0;
 }
 
-void pd_listed_pack(int node, char *bytes)
+/* Copies what is listed to a message (`to`) or from it (`from`, and `to` is NULL), neighbours at once. */
+static void copy_listed(struct lists *lists, char *to, const char *from)
 {
-	struct lists *lists = lists_of(node, 1);
-
 	for (size_t i = 0; lists && i < lists->count; i++) {
 		const struct list *list = &lists->items[i];
+		const long *offsets = list->elements.items;
 		size_t size = list->element_bytes;
 
-		for (size_t k = 0; k < list->elements.count; k++, bytes += size)
-			memcpy(bytes, list->storage + (size_t)list->elements.items[k] * size, size);
+		for (size_t k = 0, run; k < list->elements.count; k += run) {
+			char *place = list->storage + (size_t)offsets[k] * size;
+
+			for (run = 1; k + run < list->elements.count &&
+				      offsets[k + run] == offsets[k] + (long)run;)
+				run++;
+			memcpy(to ? to : place, to ? place : from, run * size);
+			to = to ? to + run * size : NULL;
+			from = to ? NULL : from + run * size;
+		}
 	}
 	if (lists)
 		lists->count = 0;
 }
 
+void pd_listed_pack(int node, char *bytes)
+{
+	copy_listed(lists_of(node, 1), bytes, NULL);
+}
+
 void pd_listed_unpack(int node, const char *bytes)
 {
-	struct lists *lists = lists_of(node, 0);
+	copy_listed(lists_of(node, 0), NULL, bytes);
+}
 
-	for (size_t i = 0; lists && i < lists->count; i++) {
-		const struct list *list = &lists->items[i];
-		size_t size = list->element_bytes;
-
-		for (size_t k = 0; k < list->elements.count; k++, bytes += size)
-			memcpy(list->storage + (size_t)list->elements.items[k] * size, bytes, size);
-	}
-	if (lists)
-		lists->count = 0;
+void pd_listed_forget(int node)
+{
+	if (outgoing)
+		outgoing[node].count = incoming[node].count = 0;
 }

@@ -49,6 +49,7 @@ struct pd_phase {
 	void (*run)(void *const *storage, const union pd_scalar *scalars);
 	/* computes the layouts that depend on scalars or on the number of nodes; NULL: none do */
 	void (*lay_out)(const union pd_scalar *scalars);
+	const union pd_scalar *given; /* a counting build: what is known of its scalars */
 };
 
 /** The number of nodes of this run. */
@@ -89,7 +90,35 @@ struct pd_program {
 	const struct pd_point *points;
 	const struct pd_zone *zones;
 	int has_profile, has_trace;
+	int is_counting; /* only count what would be sent */
 };
+
+/**
+ * The counting build (PD_COUNT): phases run on each node in turn, without data, and what they would
+ * send is counted. So the code that sends is the code that predicts.
+ *
+ * PD_COMPUTE stands before what needs data, PD_HOLDS around a condition on data without messages
+ * under it, PD_DOUBT where messages depend on data: it ends the counting of the phase.
+ */
+#ifdef PD_COUNT
+#define PD_COUNTED 1
+#else
+#define PD_COUNTED 0
+#endif
+#define PD_COMPUTE	    if (!PD_COUNTED)
+#define PD_HOLDS(condition) (!PD_COUNTED && (condition))
+#define PD_DOUBT(line, what)                                                                       \
+	do {                                                                                       \
+		if (PD_COUNTED)                                                                    \
+			pd_doubt(line, what);                                                      \
+	} while (0)
+__attribute__((noreturn)) void pd_doubt(int line, const char *what);
+
+/** Counting: the node `to` (-1: every node) needs an element for a reference. It counts once until the
+ * next pd_move(). pd_need_more() is false after too many steps. */
+void pd_need(int site, const struct pd_array *array, const void *storage, const long *subscripts,
+	     int to);
+int pd_need_more(int site);
 
 /** Starts the nodes, runs main() on the host, ends the nodes. Returns main()'s status. */
 int pd_main(const struct pd_program *program, int argc, char **argv, int (*host)(int, char **));
@@ -226,6 +255,8 @@ static inline void pd_site_send(int site, int nodes, int to, const void *bytes, 
 		counter->messages++;
 		counter->bytes += count;
 	}
+	if (PD_COUNTED)
+		return;
 	if (PD_TRACED)
 		pd_trace_send(site, to, bytes, count);
 	else
@@ -236,6 +267,8 @@ static inline void pd_site_receive(int site, int nodes, int from, void *bytes, s
 {
 	uint64_t *wait = PD_PROFILED ? &pd_counters[site * nodes + from].wait_ticks : NULL;
 
+	if (PD_COUNTED)
+		return;
 	if (PD_TRACED)
 		pd_trace_receive(site, from, bytes, count, wait);
 	else if (PD_PROFILED)
@@ -276,7 +309,7 @@ static inline void pd_observe(int point)
 	do {                                                                                       \
 		const int pd_from = (from), pd_to = (to);                                          \
 		if (pd_from == pd_to) {                                                            \
-			if (pd_to == pd_me)                                                        \
+			if (pd_to == pd_me && !PD_COUNTED)                                         \
 				(value) = (place);                                                 \
 		} else if (pd_from == pd_me) {                                                     \
 			pd_site_send(site, PD_NODES, pd_to, &(place), sizeof(value));              \
@@ -290,7 +323,7 @@ static inline void pd_observe(int point)
 	do {                                                                                       \
 		const int pd_from = (from);                                                        \
 		if (pd_from == pd_me) {                                                            \
-			(value) = (place);                                                         \
+			PD_COMPUTE(value) = (place);                                               \
 			for (int pd_to = 0; pd_to < PD_NODES; pd_to++)                             \
 				if (pd_to != pd_me)                                                \
 					pd_site_send(site, PD_NODES, pd_to, &(value),              \

@@ -2,7 +2,7 @@
  * What one message carries: boxes of elements of one or several arrays. A box that others hold
  * already, or that makes a larger box with one of them, is not sent twice.
  *
- * Sender, receiver and compiler add the same boxes in the same order, so they agree on the message.
+ * Sender and receiver add the same boxes in the same order, so they agree on the message.
  */
 #ifndef PANDORE_PIECES_H
 #define PANDORE_PIECES_H

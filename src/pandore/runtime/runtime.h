@@ -48,6 +48,12 @@ size_t pd_listed_bytes(int node, int is_out);
 int pd_listed_site(int node, int is_out);
 void pd_listed_pack(int node, char *bytes);
 void pd_listed_unpack(int node, const char *bytes);
+/* both lists are empty then */
+void pd_listed_forget(int node);
+
+/* count.c: the counting build's main(): prints what each phase would send */
+int pd_count(const struct pd_program *program, int argc, char **argv);
+void pd_count_moved(void); /* all that was noted has moved */
 
 /**
  * clocks.c: one time for the traces of all processes: seconds since the host began. On one machine

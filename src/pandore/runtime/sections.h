@@ -2,8 +2,7 @@
  * Which elements have to move before a loop nest may run: regular sections of a source array, for
  * each ordered pair of nodes, in closed form from block bounds and affine subscripts.
  *
- * The library packs and sends them; the compiler predicts messages by the same geometry. Sections
- * may hold more than is read (hulls of several loops, whole dimensions for subscripts that are not
+ * The library packs and sends them. Sections may hold more than is read (hulls of several loops, whole dimensions for subscripts that are not
  * affine). Every section is inside its array, and a value too many is merely current.
  */
 #ifndef PANDORE_SECTIONS_H

@@ -380,6 +380,31 @@ class Body:
 
         return f'{indent}if ({cond})\n{branch()}' + (f'{indent}else\n{branch()}' if rng.random() < 0.3 else '')
 
+    def sums(self, indent):
+        """Scalars that run through a loop: sums in their order, counts, largest values. The owner of what is read
+        first goes on with what the owner before has."""
+        rng, inner, heads, first = self.rng, indent + '\t', '', len(self.loops)
+        element = self.element('ABCV')
+        name = element[0]
+        for depth in range(rng.choice([1, 1, 2]) if first < 2 else 1):
+            var = 'ijl'[len(self.loops)]
+            limit = self.size[DIMS[name][depth % len(DIMS[name])]]
+            low = rng.choice([0, 0, 1])
+            down = low and rng.random() < 0.3
+            heads += indent + (f'for ({var} = {limit - 1}; {var} > {low - 1}; {var}--)\n' if down else
+                               f'for ({var} = {low}; {var} < {limit}; {var}{rng.choice(["++", "++", " += 2"])})\n')
+            self.loops.append((var, low, limit - 1))
+        own = name + ''.join(f'[{self.loops[first + d][0]}]' if first + d < len(self.loops) and
+                             self.loops[first + d][2] < self.size[extent] else f'[{self.subscript(extent)}]'
+                             for d, extent in enumerate(DIMS[name]))
+        read = own if self.types[name] in REALS else f'{own} % 1000 * 1.0'
+        lines = [f's += {read} * 0.125;', f's = s * 0.5 + ({read}) * ({self.value()}) * 0.001;', f's += {self.value()} * 0.125;',
+                 f'if ({read} > s) s = {read};', f'c = (c + ({read} > 0.5)) % 100;', f'u = u * 0.5 + {read};',
+                 f'if ({self.condition()}) s -= {read} * 0.25;']
+        text = ''.join(f'{inner}{line}\n' for line in rng.sample(lines, rng.choice([1, 1, 2, 3])))
+        del self.loops[first:]
+        return f'{heads}{indent}{{\n{text}{indent}}}\n'
+
     def ranks(self, indent):
         """Targets of one and of two dimensions in one loop, as in Gauss's elimination with a right-hand side."""
         rng, inner = self.rng, indent + '\t'
@@ -403,6 +428,8 @@ class Body:
     def statement(self, indent):
         if not self.loops and self.rng.random() < 0.12:
             return self.ranks(indent)
+        if len(self.loops) < 2 and self.depth < 3 and self.rng.random() < 0.15:
+            return self.sums(indent)
         if self.loops and self.rng.random() < 0.2:
             return self.rng.choice([self.private, self.conditional])(indent)
         if not self.loops and self.depth == 0 and self.rng.random() < 0.4:

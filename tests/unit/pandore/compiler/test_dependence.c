@@ -127,12 +127,38 @@ TEST(an_outer_loop_keeps_the_messages_inside)
 	CHECK_STRING(placed("A[i - 1][j]"), "1");
 }
 
-TEST(a_sum_is_a_broadcast_before_the_loop)
+TEST(a_sum_is_a_chain_of_owners)
 {
 	plan(ROWS, "for (i = 0; i < 16; i++) s = s + V[i];");
+	CHECK_INT(nest.loops[0].mode, SN_LOOP_CHAIN);
+	CHECK_STRING(placed("V[i]"), "local");
+	/* what changes in a loop around would be sent anew for each sum */
+	plan(ROWS, "for (k = 0; k < 3; k++) { for (i = 0; i < 16; i++) s += V[i] * B[i][0];\n"
+		   "for (i = 0; i < 16; i++) V[i] = s; }");
+	CHECK_INT(nest.loops[0].mode, SN_LOOP_PLAIN);
+	CHECK_INT(nest.loops[1].mode, SN_LOOP_CHAIN);
+	CHECK_INT(nest.loops[2].mode, SN_LOOP_OWN);
+	CHECK_STRING(placed("B[i][0]"), "local");
+	/* conditions are the owner's, and so are counts of them */
+	plan(ROWS, "for (i = 0; i < 16; i++) if (B[i][0] > 1) k += 1; else s = V[i];");
+	CHECK_INT(nest.loops[0].mode, SN_LOOP_CHAIN);
+	CHECK_INT(nest.ifs[0].owner_count, 1);
+}
+
+TEST(a_sum_that_is_no_chain_is_a_broadcast_before_the_loops)
+{
+	/* once for all three sums */
+	plan(ROWS, "for (k = 0; k < 3; k++) for (i = 0; i < 16; i++) s = s + V[i];");
+	CHECK_INT(nest.loops[1].mode, SN_LOOP_PLAIN);
 	CHECK_STRING(placed("V[i]"), "0");
 	REQUIRE(nest.ref_count == 1);
 	CHECK_INT(nest.refs[0].assign, -1);
+	/* the sum decides an element */
+	plan(ROWS, "for (i = 0; i < 16; i++) s = s + V[(int)s];");
+	CHECK_INT(nest.loops[0].mode, SN_LOOP_PLAIN);
+	/* an array is assigned, too */
+	plan(ROWS, "for (i = 0; i < 16; i++) { s = s + V[i]; V[15 - i] = s; }");
+	CHECK_INT(nest.loops[0].mode, SN_LOOP_PLAIN);
 }
 
 TEST(subscripts_through_an_array_are_inspected)
@@ -225,7 +251,7 @@ TEST(a_condition_is_its_targets_owners)
 	REQUIRE(nest.if_count == 1);
 	CHECK_INT(nest.ifs[0].owner_count, 2);
 	/* a replicated target is everybody's, and so is the condition */
-	plan(ROWS, "for (i = 0; i < 16; i++) if (B[i][0] > 1) s = 2;");
+	plan(ROWS, "for (k = 0; k < 2; k++) for (i = 0; i < 16; i++) if (B[i][0] > 1) s = 2;");
 	CHECK_INT(nest.ifs[0].owner_count, 0);
 	/* a counter that is read later must have its value on all nodes */
 	plan(ROWS,

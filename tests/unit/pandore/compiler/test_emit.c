@@ -120,3 +120,89 @@ TEST(the_host_is_the_users_text)
 	CHECK(strstr(code, "#line 8 \"t.pnd\"") != NULL);
 	sn_pnd_result_free(&result);
 }
+
+/* ---- the counting build ---- */
+
+static struct sn_text counting_code;
+static const char *printed;
+
+static void count_messages(void *context, const struct sn_text *code, int nodes,
+			   struct sn_text *said)
+{
+	CHECK(context == &counting_code);
+	CHECK_INT(nodes, 4);
+	counting_code.length = 0;
+	sn_text_add(&counting_code, code->chars);
+	if (printed)
+		sn_text_add(said, printed);
+}
+
+/* Explains a program whose counting build prints `says`. */
+static const char *explained(const char *body, const char *says)
+{
+	printed = says;
+	compiled(body, host,
+		 (struct sn_pnd_options){ .scheme = SN_PND_OPT,
+					  .explain = true,
+					  .count = count_messages,
+					  .context = &counting_code });
+	return result.messages.chars;
+}
+
+TEST(the_counting_build_computes_what_no_data_decides)
+{
+	explained("s = A[0]; j = 3; for (i = 0; i < 16; i++) B[i] = A[15 - i] + j;", "p 0\n");
+	CHECK(strstr(counting_code.chars, "#define PD_COUNT\n") != NULL);
+	CHECK(strstr(counting_code.chars, "PD_COMPUTE s = ") != NULL);
+	CHECK(strstr(counting_code.chars, "PD_COMPUTE B[i] = ") != NULL);
+	CHECK(strstr(counting_code.chars, "PD_COMPUTE j") == NULL);
+	CHECK(strstr(counting_code.chars, "PD_DOUBT") == NULL);
+	CHECK(strstr(result.code.chars, "PD_COUNT\n") == NULL);
+	sn_pnd_result_free(&result);
+}
+
+TEST(the_counting_build_doubts_where_data_decide_messages)
+{
+	explained(
+		"s = A[0]; if (s > 1) j = 2; else j = 1; for (i = 0; i < j; i++) B[i] = A[15 - i];",
+		"p 0\nd 5 a condition\n");
+	CHECK(strstr(counting_code.chars, "PD_DOUBT(5, \"a condition\")") != NULL);
+	CHECK(strstr(counting_code.chars, "PD_DOUBT(5, \"a loop's bound\")") != NULL);
+	CHECK(strstr(result.messages.chars, "they depend on data: a condition at line 5") != NULL);
+	sn_pnd_result_free(&result);
+}
+
+TEST(a_condition_on_data_without_messages_is_no_doubt)
+{
+	explained("for (i = 0; i < 16; i++) if (A[i] > 0) B[i] = A[i];", "p 0\n");
+	CHECK(strstr(counting_code.chars, "PD_HOLDS(A[i] > 0") != NULL);
+	CHECK(strstr(counting_code.chars, "PD_DOUBT") == NULL);
+	CHECK(strstr(result.messages.chars, "in all 0 messages") != NULL);
+	sn_pnd_result_free(&result);
+}
+
+TEST(counts_of_one_line_are_added_up)
+{
+	const char *text = explained("for (i = 0; i < 16; i++) B[i] = A[15 - i] + A[(i + 4) % 16];",
+				     "p 0\nm 0 1 2 1 8\nm 1 1 2 0 16\nm 0 0 3 2 24\n");
+
+	CHECK(strstr(text, "node 0 -> node 3: 2 messages, 24 bytes") != NULL);
+	CHECK(strstr(text, "node 1 -> node 2: 1 message, 24 bytes") != NULL);
+	CHECK(strstr(text, "in all 3 messages with 48 bytes") != NULL);
+	sn_pnd_result_free(&result);
+}
+
+TEST(what_a_counting_build_should_not_print_is_no_number)
+{
+	static const char *const bad[] = {
+		"hello",	 "p 0\nm 1\n", "p 0\nm 99 0 1 1 8\n",	"p 0\nm -1 0 1 1 8\n",
+		"p 0\nn 77 5\n", "p 0\nxyz\n", "p 0\nm 0 0 1 1 eight\n"
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		CHECK(strstr(explained("B[0] = A[15];", bad[i]), "not known: ") != NULL);
+		sn_pnd_result_free(&result);
+	}
+	CHECK(strstr(explained("B[0] = A[15];", NULL), "not known: they were not counted") != NULL);
+	sn_pnd_result_free(&result);
+}

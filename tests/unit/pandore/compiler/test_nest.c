@@ -80,7 +80,7 @@ TEST(a_condition_is_decided_by_the_owners_of_its_branches)
 	REQUIRE(nest.if_count == 1);
 	CHECK_INT(nest.ifs[0].owner_count, 1);
 	CHECK(nest.refs[0].is_local);
-	CHECK(plan("for (i = 0; i < 16; i++) if (V[i] < 1) s = i;"));
+	CHECK(plan("for (j = 0; j < 2; j++) for (i = 0; i < 16; i++) if (V[i] < 1) s = i;"));
 	CHECK_INT(nest.ifs[0].owner_count, 0);
 	CHECK_INT(nest.refs[0].assign, -1);
 }

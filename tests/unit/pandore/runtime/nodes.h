@@ -126,7 +126,7 @@ static void run_cases(void)
 
 	for (int k = 0; k < PHASES; k++) {
 		draw_case(&cases[k], &seed);
-		phases[k] = (struct pd_phase){ "p", 4, cases[k].arrays, run_case, NULL };
+		phases[k] = (struct pd_phase){ "p", 4, cases[k].arrays, run_case, NULL, NULL };
 	}
 	CHECK_INT(pd_main(&program, 0, NULL, host), 0);
 }
