@@ -148,8 +148,12 @@ for turn in range(0 if options.from_json else options.passes):
         truth = {(part, s): found for part in PROGRAMS[name][2] for s, found in truths_of(name, part).items()}
         for attempt in range(ATTEMPTS):
             answer, taken = sonde_answer(name, f'{turn}-{attempt}')
-            if answer['delay_error_share'] < DELAYS_OFF_MOST:
+            # None: no experiments were made, as others had the CPUs
+            if answer['delay_error_share'] is not None and answer['delay_error_share'] < DELAYS_OFF_MOST:
                 break
+        if not any(row['points'] for row in answer['rows']):
+            print(f"| {name} | no effect is told: {', '.join(str(row['reason']) for row in answer['rows'])} |")
+            continue
         facts.append((name, answer['delay_error_share'], 1 - statistics.median(whole_s) * answer['progress']['rate_per_s'], answer['observed_false_alarm_rate'],
                       taken))
         for row in answer['rows']:

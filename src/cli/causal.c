@@ -498,10 +498,10 @@ static sn_status choose_candidates(struct sn_cli_causal *c, struct sn_error *err
 	if (status == SN_OK && !c->page->target_count)
 		status = sn_error_set(
 			err, SN_ERR_NO_DATA,
-			"no code has 1 %% of the samples of '%s' and lies in a file with "
-			"a build-id: there is nothing to try; let the program work longer, "
-			"or name code with --target",
-			c->experiment.chars);
+			"--target %s: nothing of that kind has 1 %% of the samples of '%s' and lies in a "
+			"file with a build-id, so there is nothing to try; let the program work longer, "
+			"or take other code",
+			what ? what : "loops,functions", c->experiment.chars);
 	return status;
 }
 
