@@ -22,18 +22,28 @@
 #include "campaign/values.h"
 #include "experiment/campaign_mark.h"
 #include "experiment/store.h"
+#include "experiment/unpack.h"
 
 /* ---- folders ---- */
 
-bool sn_is_campaign(const char *path)
+static bool has_state(const char *folder)
 {
 	struct sn_text state = { 0 };
 	bool is_there;
 
-	sn_text_addf(&state, "%s/state.jsonl", path);
+	sn_text_addf(&state, "%s/state.jsonl", folder);
 	is_there = !access(state.chars, R_OK);
 	sn_text_free(&state);
 	return is_there;
+}
+
+bool sn_is_campaign(const char *path)
+{
+	const char *folder = path;
+
+	return has_state(path) ||
+	       (sn_is_archive(path) && sn_archive_open(path, &folder, NULL) == SN_OK &&
+		has_state(folder));
 }
 
 /* The number of `sonde.NAME.campaign.N`, or -1. */
@@ -221,6 +231,8 @@ sn_status sn_campaign_open(const char *name, struct sn_campaign **out, struct sn
 	struct sn_text path = { 0 };
 	sn_status status = SN_OK;
 
+	if (name && sn_is_archive(name))
+		status = sn_archive_open(name, &name, err);
 	if (name)
 		sn_text_add(&path, name);
 	else
@@ -423,6 +435,9 @@ sn_status sn_campaign_lock(const char *folder, int *fd, struct sn_error *err)
 	char text[32];
 	int length = snprintf(text, sizeof(text), "%d\n", (int)getpid());
 
+	*fd = -1;
+	if (sn_archive_refuse(folder, err) != SN_OK)
+		return SN_ERR_USAGE;
 	*fd = lock_open(folder);
 	if (*fd < 0)
 		return sn_error_errno(err, "cannot open the lock of the campaign '%s'", folder);
@@ -510,6 +525,12 @@ sn_status sn_campaign_add(struct sn_campaign *c, const char *experiment, const c
 	struct sn_campaign_log log;
 	sn_status status = attempt_of(c, experiment, &attempt, err);
 
+	if (status == SN_OK && sn_is_archive(experiment))
+		status = sn_error_set(
+			err, SN_ERR_USAGE,
+			"'%s' is an archive, and a campaign keeps the paths of folders; "
+			"unpack it first: tar --zstd -xf %s",
+			experiment, experiment);
 	if (status == SN_OK)
 		status = sn_campaign_log_open(c->path, &log, err);
 	if (status != SN_OK)

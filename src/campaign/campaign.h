@@ -28,11 +28,12 @@ struct sn_campaign_begin {
  * yet. SN_ERR_USAGE: the folder is there already. */
 sn_status sn_campaign_create(const struct sn_campaign_begin *begin, struct sn_campaign **out,
 			     struct sn_error *err);
-/** Opens a campaign. `name` NULL: the newest here. Nothing is changed. */
+/** Opens a campaign: a folder, or an archive of one (experiment/unpack.h). `name` NULL: the newest here.
+ * Nothing is changed. */
 sn_status sn_campaign_open(const char *name, struct sn_campaign **out, struct sn_error *err);
 void sn_campaign_free(struct sn_campaign *campaign);
 
-/** Whether the folder is a campaign. */
+/** Whether the folder is a campaign, or the file an archive of one. */
 bool sn_is_campaign(const char *path);
 
 /** The name of a configuration of the plan, or of one that was added. */

@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "experiment/unpack.h"
 
 #define HEADER_SCHEMA "sonde.campaign-state/1"
 
@@ -287,7 +288,7 @@ sn_status sn_campaign_state_read(const char *folder, struct sn_campaign_state **
 				 struct sn_error *err)
 {
 	struct sn_text path = { 0 };
-	struct sn_file_view view;
+	struct sn_file_view view = { 0 };
 	sn_status status;
 
 	sn_text_addf(&path, "%s/state.jsonl", folder);
@@ -329,7 +330,11 @@ sn_status sn_campaign_log_open(const char *folder, struct sn_campaign_log *out,
 	char last = '\n';
 
 	sn_text_addf(&path, "%s/state.jsonl", folder);
-	*out = (struct sn_campaign_log){ .path = sn_text_take(&path) };
+	*out = (struct sn_campaign_log){ .path = sn_text_take(&path), .fd = -1 };
+	if (sn_archive_refuse(folder, err) != SN_OK) {
+		free((char *)out->path);
+		return SN_ERR_USAGE;
+	}
 	out->fd = open(out->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
 	if (out->fd < 0) {
 		sn_error_errno(err, "cannot write '%s'", out->path);

@@ -463,13 +463,13 @@ static sn_status add_word(struct maker *maker, const char *word, struct sn_error
 			"--target: no file of '%s' with a build-id has a variable '%s'; a "
 			"lock must lie in a global or static one (sonde record --sync and "
 			"show locks name those of a run)",
-			maker->analysis->experiment->path, choice.name);
+			sn_experiment_given_path(maker->analysis->experiment), choice.name);
 	if (choice.kind == SN_CAUSAL_CHOICE_NAME && !add_named(maker, word))
 		return sn_error_set(err, SN_ERR_NOT_FOUND,
 				    "--target: no sample of '%s' lies in a loop, function or line "
 				    "'%s' of a file with a build-id; 'loops', 'functions', 'lines' "
 				    "and 'regions' take the hottest",
-				    maker->analysis->experiment->path, word);
+				    sn_experiment_given_path(maker->analysis->experiment), word);
 	add_hottest_of(maker, &choice);
 	return SN_OK;
 }

@@ -23,6 +23,7 @@
 	X(campaign_cancel)                                                                         \
 	X(scalability)                                                                             \
 	X(campaign_add)                                                                            \
+	X(archive)                                                                                 \
 	X(export)                                                                                  \
 	X(import)                                                                                  \
 	X(cqa)                                                                                     \

@@ -27,7 +27,7 @@ static int analyze_run(const struct sn_args *args)
 		    : sn_cli_levels_record(args, level, &result);
 	if (result.experiment_path.chars)
 		from = result.experiment_path.chars;
-	if (from && !sn_args_flag(args, "quiet"))
+	if (from && code != SN_EXIT_NOT_MEASURED && !sn_args_flag(args, "quiet"))
 		fprintf(stderr, "sonde: %s; sonde show loop '#1' %s\n", from, from);
 	sn_text_free(&result.experiment_path);
 	return code;

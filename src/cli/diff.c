@@ -13,6 +13,7 @@
 #include "cli/sets.h"
 #include "compare/compare.h"
 #include "compare/paths.h"
+#include "experiment/unpack.h"
 #include "report/html/compare.h"
 
 enum {
@@ -288,7 +289,7 @@ static sn_status page_write(const struct sn_args *args, const struct sides *side
 	if (wanted)
 		sn_text_add(&path, wanted);
 	else
-		sn_text_addf(&path, "%s/compare.html", sides->last.chars);
+		sn_archive_page_path(sides->last.chars, "compare.html", &path);
 	status = wanted && !strcmp(wanted, "-")
 			 ? sn_error_set(err, SN_ERR_USAGE,
 					"a page goes to a file; give its name with -o")

@@ -53,7 +53,7 @@ static int gmon_run(const struct sn_args *args)
 		status = sn_gmon_import(&how, &folder, &samples, &err);
 	}
 	if (status == SN_OK) {
-		sn_record_archive(folder.chars, &archive);
+		sn_record_extracts(folder.chars, &archive);
 		printf("%s: %llu samples\n", folder.chars, (unsigned long long)samples);
 	}
 	sn_text_free(&folder);
@@ -80,7 +80,7 @@ static int import_run(const struct sn_args *args)
 	if (status == SN_OK) {
 		for (size_t i = 0; i < result.warnings.count; i++)
 			sn_warn("%s", result.warnings.items[i]);
-		sn_record_archive(result.path.chars, &archive);
+		sn_record_extracts(result.path.chars, &archive);
 		printf("%s: %llu samples\n", result.path.chars, (unsigned long long)result.samples);
 	}
 	for (size_t i = 0; i < result.warnings.count; i++)

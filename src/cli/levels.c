@@ -8,6 +8,7 @@
 #include "cli/analysis_options.h"
 #include "cli/loop_runs.h"
 #include "cli/record.h"
+#include "experiment/unpack.h"
 #include "profile/companions.h"
 #include "record/launch_key.h"
 #include "record/streams.h"
@@ -184,8 +185,11 @@ static int steps_run(const struct sn_args *args, int level, const char *experime
 
 	if (status == SN_OK)
 		status = sn_cli_analysis_open(experiment, NULL, &runs.analysis, &err);
+	if (status == SN_OK)
+		status = sn_archive_refuse(runs.analysis->experiment->path, &err);
 	if (status != SN_OK) {
 		sn_error_print(&err);
+		sn_analysis_free(runs.analysis);
 		return SN_EXIT_NOT_MEASURED;
 	}
 	runs.experiment = runs.analysis->experiment->path;

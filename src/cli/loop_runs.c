@@ -119,7 +119,7 @@ static sn_status make_plans(const struct sn_args *args, const struct sn_loop_run
 		status = sn_error_set(err, SN_ERR_NO_DATA,
 				      "no sample of '%s' lies in a loop that is wanted: let the "
 				      "program work longer, or name loops with --loops",
-				      analysis->experiment->path);
+				      sn_experiment_given_path(analysis->experiment));
 	sn_loop_plans_free(plans);
 	return status;
 }

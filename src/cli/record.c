@@ -382,7 +382,7 @@ int sn_cli_record_with(const struct sn_args *args, const struct sn_record_option
 		sn_text_free(&result->experiment_path);
 		sn_error_print(&err);
 	} else if (!what->scratch) {
-		sn_record_archive(result->experiment_path.chars, &options);
+		sn_record_extracts(result->experiment_path.chars, &options);
 		roofs_keep(result->experiment_path.chars);
 	}
 	sn_vec_free(&folders);

@@ -11,6 +11,7 @@
 #include "cli/analysis_options.h"
 #include "cli/command.h"
 #include "cli/diff.h"
+#include "experiment/unpack.h"
 #include "profile/analysis.h"
 #include "profile/companions.h"
 #include "report/model/model.h"
@@ -63,7 +64,7 @@ static sn_status page_path(const struct sn_args *args, const struct sn_experimen
 	if (wanted)
 		sn_text_add(path, wanted);
 	else
-		sn_text_addf(path, "%s/report.html", experiment->path);
+		sn_archive_page_path(experiment->path, "report.html", path);
 	return SN_OK;
 }
 
@@ -183,7 +184,7 @@ static sn_status level_choose(const struct sn_args *args, struct sn_analysis *an
 				    "sonde analyze --level %d --from %s -- PROGRAM ARGS",
 				    analysis->experiment->name,
 				    has_instances ? "variants" : "instances", level, level,
-				    analysis->experiment->path);
+				    sn_experiment_given_path(analysis->experiment));
 	return SN_OK;
 }
 

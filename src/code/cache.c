@@ -189,13 +189,6 @@ static void add_live(struct sn_extract_functions *to, const struct sn_module_cod
 		sn_extract_add(to, code->live, code->is_missing);
 }
 
-static void add_all(struct sn_extract_functions *to, struct sn_structure *structure)
-{
-	for (size_t i = 0; structure && i < structure->function_count; i++)
-		sn_vec_push(to,
-			    (struct sn_extract_function){ structure, &structure->functions[i] });
-}
-
 static int by_value(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -229,7 +222,8 @@ static void pack_all(struct sn_module_code *code, struct sn_text *bytes)
 	struct sn_extract_functions functions = { 0 };
 	struct addresses misses = all_misses(code);
 
-	add_all(&functions, code->cached);
+	if (code->cached)
+		sn_extract_add_all(&functions, code->cached);
 	add_live(&functions, code);
 	sn_extract_settle(&functions);
 	sn_extract_pack(code->live, &functions, NULL, code->state.chars, misses.items, misses.count,

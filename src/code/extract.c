@@ -395,6 +395,13 @@ void sn_extract_add(struct sn_extract_functions *to, struct sn_structure *struct
 								      &structure->functions[i] });
 }
 
+void sn_extract_add_all(struct sn_extract_functions *to, struct sn_structure *structure)
+{
+	for (uint32_t i = 0; i < structure->function_count; i++)
+		sn_vec_push(to,
+			    (struct sn_extract_function){ structure, &structure->functions[i] });
+}
+
 static int by_entry(const void *a, const void *b)
 {
 	const struct sn_extract_function *x = a, *y = b;
@@ -574,4 +581,21 @@ sn_status sn_extract_write(struct sn_structure *structure, const uint64_t *link_
 	sn_vec_free(&functions);
 	free(is_wanted);
 	return status;
+}
+
+sn_status sn_extract_drop_source(const void *bytes, size_t length, const char *name,
+				 struct sn_text *out, struct sn_error *err)
+{
+	struct sn_extract_functions functions = { 0 };
+	struct sn_structure *structure = NULL;
+	sn_status status = sn_extract_read_memory(bytes, length, name, &structure, err);
+
+	if (status != SN_OK)
+		return status;
+	sn_extract_add_all(&functions, structure);
+	sn_extract_pack(structure, &functions, NULL, NULL, structure->misses.items,
+			structure->misses.count, out);
+	sn_vec_free(&functions);
+	sn_structure_free(structure);
+	return SN_OK;
 }

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "code/structure.h"
 
 struct sn_extract_options {
@@ -34,6 +35,10 @@ sn_status sn_extract_read(const char *path, struct sn_structure **out, struct sn
 /** The same from bytes in memory, which need not outlive the call. */
 sn_status sn_extract_read_memory(const void *bytes, size_t length, const char *name,
 				 struct sn_structure **out, struct sn_error *err);
+
+/** Adds an extract's bytes without the text of source files to `out`. Errors as sn_extract_read. */
+sn_status sn_extract_drop_source(const void *bytes, size_t length, const char *name,
+				 struct sn_text *out, struct sn_error *err);
 
 /**
  * The code of the module at `path` around addresses, through a cache. The cache holds extracts,

@@ -90,6 +90,8 @@ struct sn_extract_functions {
 /** Adds the marked functions of a structure. */
 void sn_extract_add(struct sn_extract_functions *to, struct sn_structure *structure,
 		    const uint8_t *is_wanted);
+/** Adds all functions of a structure that was read from an extract. */
+void sn_extract_add_all(struct sn_extract_functions *to, struct sn_structure *structure);
 /** Sorts; of functions that were added twice the first stays. */
 void sn_extract_settle(struct sn_extract_functions *functions);
 

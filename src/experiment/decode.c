@@ -313,6 +313,20 @@ static bool is_zero(const uint8_t *bytes, size_t length)
 	return !length || (!bytes[0] && !memcmp(bytes, bytes + 1, length - 1));
 }
 
+bool sn_data_next(const uint8_t *bytes, size_t length, size_t *at, size_t *image_bytes)
+{
+	while (*at < length) {
+		uint32_t chunks = chunks_present(bytes + *at, length - *at);
+
+		if (chunks != UINT32_MAX) {
+			*image_bytes = sn_data_file_bytes(chunks);
+			return true;
+		}
+		*at = next_header(bytes, length, *at + 1);
+	}
+	return false;
+}
+
 void sn_decode_data(struct sn_decoder *decoder, const uint8_t *bytes, size_t length,
 		    const char *name)
 {

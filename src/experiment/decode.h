@@ -50,5 +50,8 @@ void sn_decoder_finish(struct sn_decoder *decoder);
 /** Length of the data file that begins at `bytes`: header and all chunks that hold something; 0 if
  *  none begins there. */
 size_t sn_data_used_bytes(const uint8_t *bytes, size_t length);
+/** The next data file of several that lie one after the other, from `*at` on: where it begins, and its
+ * whole pieces. False: there is none. */
+bool sn_data_next(const uint8_t *bytes, size_t length, size_t *at, size_t *image_bytes);
 
 #endif

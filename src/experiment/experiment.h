@@ -290,6 +290,9 @@ struct sn_experiment {
 sn_status sn_experiment_open(const char *name, struct sn_experiment **out, struct sn_error *err);
 void sn_experiment_free(struct sn_experiment *experiment);
 
+/** What a user calls it: the path of its folder, or of the archive that it came from. */
+const char *sn_experiment_given_path(const struct sn_experiment *experiment);
+
 /** CPUs that samples fell on, all hosts together; 1 at least. */
 unsigned sn_experiment_cpus_seen(const struct sn_experiment *experiment);
 

@@ -16,6 +16,7 @@
 #include "experiment/experiment.h"
 #include "experiment/launch.h"
 #include "experiment/store.h"
+#include "experiment/unpack.h"
 
 struct launches {
 	SN_VEC(struct sn_launch) items;
@@ -412,4 +413,11 @@ sn_status sn_experiment_open(const char *name, struct sn_experiment **out, struc
 		sn_launch_free(&launches.items.items[i]);
 	sn_vec_free(&launches.items);
 	return status;
+}
+
+const char *sn_experiment_given_path(const struct sn_experiment *experiment)
+{
+	const char *archive = sn_archive_of(experiment->path);
+
+	return archive ? archive : experiment->path;
 }

@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "experiment/launch.h"
+#include "experiment/unpack.h"
 
 enum { KEY_WAIT_MS = 2000, NUMBER_MAX = 999999999 };
 
@@ -61,6 +62,17 @@ static void key_path(const char *folder, struct sn_text *path)
 {
 	sn_text_clear(path);
 	sn_text_addf(path, "%s/launch-key", folder);
+}
+
+static bool has_key(const char *folder)
+{
+	struct sn_text key = { 0 };
+	bool is_there;
+
+	key_path(folder, &key);
+	is_there = !access(key.chars, R_OK);
+	sn_text_free(&key);
+	return is_there;
 }
 
 static sn_status key_write(const char *folder, const char *key, struct sn_error *err)
@@ -129,7 +141,7 @@ static sn_status create_or_join(const char *folder, const char *key, bool *is_jo
 
 static sn_status refuse_existing(const char *path, struct sn_error *err)
 {
-	if (!sn_store_is_experiment(path))
+	if (!has_key(path))
 		return sn_error_set(err, SN_ERR_USAGE,
 				    "'%s' exists already and is no experiment; choose another name",
 				    path);
@@ -176,13 +188,12 @@ sn_status sn_store_create(const char *wanted, const char *program, const char *k
 
 bool sn_store_is_experiment(const char *path)
 {
-	struct sn_text key = { 0 };
-	bool is_experiment;
+	const char *folder;
 
-	key_path(path, &key);
-	is_experiment = !access(key.chars, R_OK);
-	sn_text_free(&key);
-	return is_experiment;
+	if (has_key(path))
+		return true;
+	return sn_is_archive(path) &&
+	       (sn_archive_open(path, &folder, NULL) != SN_OK || has_key(folder));
 }
 
 static uint64_t walk_bytes;
@@ -235,7 +246,7 @@ static sn_status list_by_time(const char *folder, struct sn_store_list *list, st
 			sn_text_add(&path, entry->d_name);
 		else
 			sn_text_addf(&path, "%s/%s", folder, entry->d_name);
-		if (entry->d_name[0] == '.' || !sn_store_is_experiment(path.chars)) {
+		if (entry->d_name[0] == '.' || !has_key(path.chars)) {
 			sn_text_free(&path);
 			continue;
 		}
@@ -274,6 +285,7 @@ void sn_store_list_free(struct sn_store_list *list)
 sn_status sn_store_resolve(const char *name, struct sn_text *path, struct sn_error *err)
 {
 	struct sn_store_list list;
+	const char *folder;
 	sn_status status;
 	char *end;
 	long back;
@@ -285,13 +297,16 @@ sn_status sn_store_resolve(const char *name, struct sn_text *path, struct sn_err
 
 		if (stat(name, &st))
 			return sn_error_errno(err, "cannot open the experiment '%s'", name);
-		if (!sn_store_is_experiment(name))
+		folder = name;
+		if (sn_is_archive(name) && sn_archive_open(name, &folder, err) != SN_OK)
+			return err ? err->status : SN_ERR_FORMAT;
+		if (!has_key(folder))
 			return sn_error_set(
 				err, SN_ERR_FORMAT,
 				"'%s' is not an experiment: it has no launch-key; give the "
 				"folder that 'sonde record' made",
 				name);
-		sn_text_add(path, name);
+		sn_text_add(path, folder);
 		return SN_OK;
 	}
 	back = -strtol(name + 1, &end, 10);
@@ -338,7 +353,7 @@ static const char *const our_names[] = {
 	"*.part.*",	 /* sn_file_writer_open, before its commit */
 };
 
-static bool is_ours(const char *name)
+bool sn_store_is_ours(const char *name)
 {
 	for (size_t i = 0; i < sizeof(our_names) / sizeof(*our_names); i++)
 		if (!fnmatch(our_names[i], name, 0))
@@ -355,7 +370,7 @@ static sn_status remove_ours_in(const char *folder, struct sn_error *err)
 	if (!stream)
 		return errno == ENOENT ? SN_OK : sn_error_errno(err, "cannot read '%s'", folder);
 	while (status == SN_OK && (entry = readdir(stream)))
-		if (is_ours(entry->d_name) && unlinkat(dirfd(stream), entry->d_name, 0))
+		if (sn_store_is_ours(entry->d_name) && unlinkat(dirfd(stream), entry->d_name, 0))
 			status =
 				sn_error_errno(err, "cannot remove '%s/%s'", folder, entry->d_name);
 	closedir(stream);
@@ -424,7 +439,9 @@ sn_status sn_store_remove(const char *path, struct sn_error *err)
 	struct sn_text extracts = { 0 };
 	sn_status status;
 
-	if (!sn_store_is_experiment(path))
+	if (sn_archive_refuse(path, err) != SN_OK)
+		return SN_ERR_USAGE;
+	if (!has_key(path))
 		return sn_error_set(err, SN_ERR_FORMAT,
 				    "'%s' is not an experiment; nothing removed", path);
 	live_folders_remove(path);

@@ -28,8 +28,8 @@
 sn_status sn_store_create(const char *wanted, const char *program, const char *key,
 			  struct sn_text *path, bool *is_joined, struct sn_error *err);
 
-/** The folder meant by a name: a path, "@0", "@-1" ..., or NULL for "@0". Other processes may be
- *  writing it. SN_ERR_NOT_FOUND says what there is instead. */
+/** The folder meant by a name: a path, an archive (unpacked: unpack.h), "@0", "@-1" ..., or NULL for
+ *  "@0". Other processes may be writing it. SN_ERR_NOT_FOUND says what there is instead. */
 sn_status sn_store_resolve(const char *name, struct sn_text *path, struct sn_error *err);
 
 struct sn_store_entry {
@@ -54,7 +54,10 @@ sn_status sn_store_remove(const char *path, struct sn_error *err);
  * bytes are the most. The caller frees it. */
 char *sn_store_word(const char *program);
 
-/** Whether the folder is an experiment. */
+/** Whether the folder is an experiment, or the file an archive of one (unpack.h). An archive that cannot
+ * be read counts as one: opening it says why. */
 bool sn_store_is_experiment(const char *path);
+/** Whether sonde writes files of this name into an experiment. */
+bool sn_store_is_ours(const char *name);
 
 #endif

@@ -90,6 +90,6 @@ sn_status sn_record_run(const struct sn_record_options *options, struct sn_recor
 
 /** Writes the extracts of every module that was sampled, so that the experiment stands alone.
  * Failures are warnings to standard error: the data are safe without it. */
-void sn_record_archive(const char *experiment_path, const struct sn_record_options *options);
+void sn_record_extracts(const char *experiment_path, const struct sn_record_options *options);
 
 #endif

@@ -82,27 +82,39 @@ bool sn_process_title(char *bytes, size_t length)
 	return end > 0;
 }
 
-static void chunk_redact(uint8_t *chunk, const char **previous)
+/* What a look at each text of a data file does. */
+typedef void (*text_use)(struct sn_record_text *text, void *context);
+
+/* Where it ended: at what was committed, or at the first damage. */
+static uint32_t chunk_redact(uint8_t *chunk, text_use use, void *context)
 {
 	struct sn_chunk_header *header = (void *)chunk;
 	uint32_t committed = header->committed_bytes, at = sizeof(*header);
 
 	if (header->magic != SN_CHUNK_MAGIC || committed > SN_DATA_CHUNK_BYTES)
-		return;
+		return at;
 	while (at < committed) {
 		struct sn_record_text *text = (void *)(chunk + at);
 		uint32_t size = sn_record_bytes(text, committed - at);
 
 		if (!size)
-			return;
+			break;
 		if (text->header.type == SN_RECORD_TEXT && size > sizeof(*text) &&
-		    (text->header.flags & ~SN_TEXT_CUT) == SN_TEXT_ARGUMENT &&
-		    memchr(text->text, '\0', size - sizeof(*text))) {
-			sn_redact_word(text->text, *previous);
-			*previous = text->text;
-		}
+		    memchr(text->text, '\0', size - sizeof(*text)))
+			use(text, context);
 		at += size;
 	}
+	return at;
+}
+
+static void secret_mask(struct sn_record_text *text, void *context)
+{
+	const char **previous = context;
+
+	if ((text->header.flags & ~SN_TEXT_CUT) != SN_TEXT_ARGUMENT)
+		return;
+	sn_redact_word(text->text, *previous);
+	*previous = text->text;
 }
 
 void sn_redact_data(uint8_t *bytes, size_t length)
@@ -110,7 +122,23 @@ void sn_redact_data(uint8_t *bytes, size_t length)
 	const char *previous = NULL;
 
 	for (uint32_t i = 0; sn_data_chunk_offset(i + 1) <= length; i++)
-		chunk_redact(bytes + sn_data_chunk_offset(i), &previous);
+		chunk_redact(bytes + sn_data_chunk_offset(i), secret_mask, &previous);
+}
+
+static void kind_mask(struct sn_record_text *text, void *context)
+{
+	if (*(const uint32_t *)context >> (text->header.flags & ~SN_TEXT_CUT) & 1)
+		mask(text->text, text->text + strlen(text->text));
+}
+
+void sn_redact_data_texts(uint8_t *bytes, size_t length, uint32_t kinds)
+{
+	for (uint32_t i = 0; sn_data_chunk_offset(i + 1) <= length; i++) {
+		uint8_t *chunk = bytes + sn_data_chunk_offset(i);
+		uint32_t end = chunk_redact(chunk, kind_mask, &kinds);
+
+		memset(chunk + end, 0, SN_DATA_CHUNK_BYTES - end);
+	}
 }
 
 void sn_redact_environment(struct sn_launch *launch)

@@ -28,6 +28,9 @@ bool sn_process_title(char *bytes, size_t length);
 
 /** Masks the argument records of a data file in memory (wire/data.h). */
 void sn_redact_data(uint8_t *bytes, size_t length);
+/** Overwrites all texts of some kinds (the sum of 1 << enum sn_text_kind) in a data file in memory, and
+ * what is in a chunk behind its last record. */
+void sn_redact_data_texts(uint8_t *bytes, size_t length, uint32_t kinds);
 /** Adds our own environment to the launch, secrets masked. */
 void sn_redact_environment(struct sn_launch *launch);
 

@@ -88,7 +88,7 @@ static void missing_free(struct missing *missing)
 static void analyze_command(const struct sn_loop_page *page, int level, struct missing *out)
 {
 	sn_text_addf(&out->command, "sonde analyze --level %d --from ", level);
-	sn_text_add_shell_word(&out->command, page->profile->experiment->path);
+	sn_text_add_shell_word(&out->command, sn_experiment_given_path(page->profile->experiment));
 	sn_text_add(&out->command, " -- PROGRAM ARGS");
 }
 
@@ -174,7 +174,8 @@ static bool is_missing(const struct sn_loop_page *page, const struct gathered *g
 	default:
 		out->reason = "one run alone has no change";
 		sn_text_add(&out->command, "sonde diff BEFORE ");
-		sn_text_add_shell_word(&out->command, page->profile->experiment->path);
+		sn_text_add_shell_word(&out->command,
+				       sn_experiment_given_path(page->profile->experiment));
 	}
 	return out->reason != NULL;
 }

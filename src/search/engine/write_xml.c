@@ -90,7 +90,7 @@ void sn_search_write_xml(const struct sn_search *s, FILE *out)
 	element(out, "  ", "time", text);
 	fprintf(out, "  <numProcs>%zu</numProcs>\n  <numThreads>%zu</numThreads>\n",
 		t->members[SN_KEY_PROCESS].count, t->members[SN_KEY_THREAD].count);
-	element(out, "  ", "dir", e->path);
+	element(out, "  ", "dir", sn_experiment_given_path(e));
 	element(out, "  ", "rev", e->version);
 	for (size_t i = 0; i < s->findings.count; i++)
 		if (!s->findings.items[i].is_left_out)

@@ -348,7 +348,7 @@ static sn_status program_run(struct sn_online_front *f, struct sn_record_result 
 		close(own);
 	}
 	if (status == SN_OK)
-		sn_record_archive(result->experiment_path.chars, record);
+		sn_record_extracts(result->experiment_path.chars, record);
 	return status;
 }
 

@@ -91,7 +91,7 @@ static sn_status start(struct restart *r, const struct sn_record_options *option
 	r->out->exit_code = result.exit_code;
 	r->out->has_run |= status == SN_OK;
 	if (status == SN_OK) {
-		sn_record_archive(result.experiment_path.chars, options);
+		sn_record_extracts(result.experiment_path.chars, options);
 		compare_starts(r, exit_code_before);
 		sn_text_add(path, result.experiment_path.chars);
 	}

@@ -48,9 +48,8 @@ static void stack_use(const struct sn_experiment *e, uint32_t stack_index, uint6
 	}
 }
 
-static void module_archive(const struct sn_experiment *e, size_t index,
-			   const struct module_use *use, double share,
-			   const struct sn_record_options *options)
+static void module_keep(const struct sn_experiment *e, size_t index, const struct module_use *use,
+			double share, const struct sn_record_options *options)
 {
 	const struct sn_module *module = &e->modules.items[index];
 	struct sn_image_options image_options = { .debug_folders = options->debug_folders,
@@ -131,7 +130,7 @@ static void jit_lists_keep(const struct sn_experiment *e)
 	sn_text_free(&to);
 }
 
-void sn_record_archive(const char *experiment_path, const struct sn_record_options *options)
+void sn_record_extracts(const char *experiment_path, const struct sn_record_options *options)
 {
 	struct sn_progress progress;
 	struct sn_experiment *e;
@@ -163,8 +162,8 @@ void sn_record_archive(const char *experiment_path, const struct sn_record_optio
 	for (size_t i = 0; i < e->modules.count; i++) {
 		sn_progress_update(&progress, i);
 		if (uses[i].link_addrs.count && e->modules.items[i].kind == SN_MODULE_FILE)
-			module_archive(e, i, &uses[i], (double)uses[i].cpu_ns / (double)total_ns,
-				       options);
+			module_keep(e, i, &uses[i], (double)uses[i].cpu_ns / (double)total_ns,
+				    options);
 		sn_vec_free(&uses[i].link_addrs);
 	}
 	sn_progress_end(&progress);
