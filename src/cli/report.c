@@ -8,6 +8,8 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "campaign/scaling/read.h"
+#include "campaign/status.h"
 #include "cli/analysis_options.h"
 #include "cli/command.h"
 #include "cli/diff.h"
@@ -17,6 +19,7 @@
 #include "report/model/model.h"
 #include "report/text/text.h"
 #include "report/html/html.h"
+#include "report/campaigns/campaign.h"
 #include "report/json/json.h"
 #include "report/xlsx/xlsx.h"
 
@@ -41,6 +44,8 @@ static const char *const report_examples[] = {
 	"Write it to a file of its own, to be sent to somebody.",
 	"sonde report sonde.app.1 sonde.app.2",
 	"Write a page that compares two runs (sonde diff has more about that).",
+	"sonde report sonde.app.campaign.1",
+	"Write a page of a campaign: its runs, what scales, each loop in each configuration.",
 	"sonde report --format json -o -",
 	"Print everything the page says as one JSON object.",
 	"sonde report --format xlsx -o app.xlsx",
@@ -166,6 +171,71 @@ static int compare_run(const struct sn_args *args)
 	return status == SN_OK ? SN_EXIT_OK : sn_error_print(&err);
 }
 
+/* What a page of a campaign cannot have. */
+static sn_status campaign_check(const struct sn_args *args, struct sn_error *err)
+{
+	const char *format = sn_args_value(args, "format"), *output = sn_args_value(args, "output");
+
+	if (format && strcmp(format, "html") != 0)
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"report: a campaign has a page; its tables and JSON are those of "
+			"sonde scalability, sonde campaign status and sonde diff");
+	if (output && !strcmp(output, "-"))
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "report: a page goes to a file; give its name with -o");
+	for (size_t i = 0; i < args->given_count; i++) {
+		const char *name = args->command->options[args->given[i].option].name;
+
+		if (strcmp(name, "format") && strcmp(name, "output") && strcmp(name, "force"))
+			return sn_error_set(err, SN_ERR_USAGE,
+					    "report: --%s is for one experiment; a campaign's page "
+					    "shows its runs whole",
+					    name);
+	}
+	return SN_OK;
+}
+
+static sn_status campaign_write(const struct sn_args *args, struct sn_scaling_campaign *read,
+				struct sn_error *err)
+{
+	struct sn_campaign_page page = { .read = read, .version = SN_VERSION };
+	const char *wanted = sn_args_value(args, "output");
+	struct sn_text path = { 0 };
+	struct sn_table runs;
+	struct stat file;
+	sn_status status;
+
+	page.lies_within = !wanted && !sn_archive_of(read->campaign->path);
+	if (wanted)
+		sn_text_add(&path, wanted);
+	else
+		sn_archive_page_path(read->campaign->path, "report.html", &path);
+	sn_campaign_status(read->campaign, sn_campaign_holder(read->campaign->path) > 0, &runs);
+	page.runs = &runs;
+	status = sn_report_write_campaign(&page, path.chars, err);
+	if (status == SN_OK && !stat(path.chars, &file))
+		printf("%s (%.1f MB)\n", path.chars, (double)file.st_size / 1e6);
+	sn_table_free(&runs);
+	sn_text_free(&path);
+	return status;
+}
+
+static int campaign_run(const struct sn_args *args)
+{
+	struct sn_scaling_campaign read;
+	struct sn_error err;
+	sn_status status = campaign_check(args, &err);
+
+	if (status == SN_OK)
+		status = sn_scaling_campaign_open(args->operands[0], NULL, false, &read, &err);
+	if (status != SN_OK)
+		return sn_error_print(&err);
+	status = campaign_write(args, &read, &err);
+	sn_scaling_campaign_free(&read);
+	return status == SN_OK ? SN_EXIT_OK : sn_error_print(&err);
+}
+
 /* What the level has and nothing more, or what is missing for it. */
 static sn_status level_choose(const struct sn_args *args, struct sn_analysis *analysis,
 			      struct sn_error *err)
@@ -198,6 +268,8 @@ static int report_run(const struct sn_args *args)
 
 	if (args->operand_count > 1)
 		return compare_run(args);
+	if (args->operand_count == 1 && sn_is_campaign(args->operands[0]))
+		return campaign_run(args);
 	status = sn_analysis_arguments_read(args, &arguments, &err);
 	arguments.options.arch = sn_args_value(args, "arch");
 	if (status == SN_OK)
@@ -216,12 +288,12 @@ static int report_run(const struct sn_args *args)
 
 const struct sn_command sn_command_report = {
 	.name = "report",
-	.operands = "[EXPERIMENT] | A... [:] B...",
+	.operands = "[EXPERIMENT | CAMPAIGN] | A... [:] B...",
 	.summary = "Writes the report of an experiment: one page for a browser, text or JSON",
 	.description =
 		"Writes EXPERIMENT/report.html, one self-contained file that needs no network and "
 		"no server: it can be mailed, archived and opened from disk. EXPERIMENT is a "
-		"folder, @0 (the newest here, the default), @-1 (the one before).\n\n"
+		"folder, an archive, @0 (the newest here, the default), @-1 (the one before).\n\n"
 		"The page holds source text and the command line of the program: look at its "
 		"Provenance view before you give it away.\n\n"
 		"The options that choose a part of the run restrict the whole report to it; the "

@@ -1,124 +1,12 @@
 /* sonde scalability: what scales, what does not, and where efficiency ends. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
-#include "base/progress.h"
 #include "base/text.h"
-#include "campaign/campaign.h"
-#include "campaign/scaling/scaling.h"
+#include "campaign/scaling/read.h"
+#include "campaign/scaling/words.h"
 #include "cli/command.h"
-#include "profile/analysis.h"
-
-/* ---- reading ---- */
-
-/* A campaign with the figures of all runs that are done. */
-struct scaling_read {
-	struct sn_campaign *campaign;
-	struct sn_scaling_configuration *configurations;
-	struct sn_scaling_member *members;
-	size_t member_count;
-	struct sn_scaling *scaling;
-};
-
-static sn_status member_read(const struct sn_campaign *c, const struct sn_campaign_attempt *a,
-			     struct sn_scaling_member *out, struct sn_error *err)
-{
-	struct sn_analysis *analysis;
-	struct sn_text path = { 0 };
-	uint32_t ranks, threads;
-	sn_status status;
-
-	sn_campaign_experiment_path(c, a, &path);
-	status = sn_analysis_open(path.chars, NULL, &analysis, err);
-	sn_text_free(&path);
-	if (status != SN_OK)
-		return status;
-	sn_campaign_configuration_size(c, a->configuration, &ranks, &threads);
-	if (!ranks)
-		ranks = a->facts.ranks > 0 ? (uint32_t)a->facts.ranks : 1;
-	if (!threads)
-		threads = a->facts.threads_least > 0 ? (uint32_t)a->facts.threads_least : 1;
-	out->configuration = a->configuration;
-	out->block = a->block;
-	sn_scaling_run_fill(&out->run, analysis->profile, ranks * threads);
-	sn_analysis_free(analysis);
-	return SN_OK;
-}
-
-static sn_status members_read(struct scaling_read *s, struct sn_error *err)
-{
-	const struct sn_campaign_state *state = s->campaign->state;
-	struct sn_progress progress;
-	sn_status status = SN_OK;
-
-	s->members = sn_alloc_zeroed(state->attempts.count + 1, sizeof(*s->members));
-	sn_progress_begin(&progress, "reading runs", state->attempts.count);
-	for (size_t i = 0; status == SN_OK && i < state->attempts.count; i++) {
-		sn_progress_update(&progress, i);
-		if (state->attempts.items[i].state != SN_RUN_DONE ||
-		    !state->attempts.items[i].experiment)
-			continue;
-		status = member_read(s->campaign, &state->attempts.items[i],
-				     &s->members[s->member_count], err);
-		s->member_count += status == SN_OK;
-	}
-	sn_progress_end(&progress);
-	return status;
-}
-
-static void configurations_take(struct scaling_read *s)
-{
-	uint32_t count = sn_campaign_configuration_count(s->campaign);
-	const char **series = sn_alloc_zeroed(count + 1, sizeof(*series));
-
-	s->configurations = sn_alloc_zeroed(count + 1, sizeof(*s->configurations));
-	sn_campaign_series(s->campaign, series);
-	for (uint32_t i = 0; i < count; i++) {
-		struct sn_scaling_configuration *c = &s->configurations[i];
-
-		c->name = sn_campaign_configuration_name(s->campaign, i);
-		c->series = series[i];
-		sn_campaign_configuration_size(s->campaign, i, &c->ranks, &c->threads);
-	}
-	free(series);
-}
-
-static void scaling_free(struct scaling_read *s)
-{
-	for (size_t m = 0; m < s->member_count; m++)
-		sn_scaling_run_free(&s->members[m].run);
-	free(s->members);
-	free(s->configurations);
-	sn_scaling_free(s->scaling);
-	sn_campaign_free(s->campaign);
-	*s = (struct scaling_read){ 0 };
-}
-
-static sn_status scaling_open(const char *name, const char *reference, bool is_weak,
-			      struct scaling_read *out, struct sn_error *err)
-{
-	struct sn_scaling_options options = { .reference = reference };
-	sn_status status;
-
-	*out = (struct scaling_read){ 0 };
-	status = sn_campaign_open(name, &out->campaign, err);
-	if (status == SN_OK)
-		status = members_read(out, err);
-	if (status == SN_OK) {
-		configurations_take(out);
-		options.is_weak = is_weak || out->campaign->plan->is_weak;
-		options.is_in_blocks = out->campaign->plan->order == SN_CAMPAIGN_BLOCKS;
-		status = sn_scaling_new(out->members, out->member_count, out->configurations,
-					sn_campaign_configuration_count(out->campaign), &options,
-					&out->scaling, err);
-	}
-	if (status != SN_OK)
-		scaling_free(out);
-	return status;
-}
 
 /* ---- the table ---- */
 
@@ -192,29 +80,6 @@ static const struct sn_column columns[] = {
 	{ "reason", "why", SN_CELL_TEXT, 0 },
 };
 
-static const double GOOD = 0.9, BUSY = 0.2;
-
-/* The smaller of work and balance says where the loss is. */
-static const char *reason_of(const struct sn_scaling_row *row)
-{
-	if (row->configuration == row->reference || !(row->efficiency < GOOD))
-		return NULL;
-	if (row->wait_cpu_share > BUSY)
-		return "waiting for CPUs";
-	if (!isnan(row->load_balance)) {
-		if (row->load_balance <= row->communication &&
-		    row->load_balance <= row->computation)
-			return "load balance";
-		return row->communication <= row->computation
-			       ? "waiting and communication"
-			       : "more CPU time: contention or more work";
-	}
-	if (row->balance < row->work)
-		return row->balance * row->workers < 1.2 ? "one worker does nearly all"
-							 : "workers are uneven";
-	return "more CPU time: contention or more work";
-}
-
 static void names_set(struct sn_table *table, const struct sn_compare_entry *entry)
 {
 	sn_table_set_text(table, V_FUNCTION, entry->function);
@@ -226,7 +91,7 @@ static void names_set(struct sn_table *table, const struct sn_compare_entry *ent
 		sn_table_set_int(table, V_LAST, entry->line_last);
 }
 
-static void row_add(struct sn_table *table, const struct scaling_read *s,
+static void row_add(struct sn_table *table, const struct sn_scaling_campaign *s,
 		    const struct sn_scaling_row *row)
 {
 	const struct sn_scaling_configuration *c = &s->configurations[row->configuration];
@@ -265,7 +130,7 @@ static void row_add(struct sn_table *table, const struct scaling_read *s,
 	sn_table_set_text(table, V_SERIES, c->series);
 	if (row->kind == SN_SCALING_FUNCTION || row->kind == SN_SCALING_LOOP)
 		names_set(table, row->entry);
-	sn_table_set_text(table, V_REASON, reason_of(row));
+	sn_table_set_text(table, V_REASON, sn_scaling_reason(row));
 }
 
 /* ---- JSON ---- */
@@ -299,14 +164,14 @@ static void fit_write(struct sn_json *json, const struct sn_scaling_fit *fit)
 	sn_json_close(json);
 }
 
-static const char *reference_of(const struct scaling_read *s)
+static const char *reference_of(const struct sn_scaling_campaign *s)
 {
 	return s->configurations[s->scaling->rows.items[0].reference].name;
 }
 
 static void extra_write(struct sn_json *json, void *context)
 {
-	const struct scaling_read *s = context;
+	const struct sn_scaling_campaign *s = context;
 
 	sn_json_member_string(json, "campaign", sn_base_name(s->campaign->path));
 	sn_json_member_string(json, "mode", s->scaling->is_weak ? "weak" : "strong");
@@ -320,7 +185,7 @@ static void extra_write(struct sn_json *json, void *context)
 
 /* ---- text ---- */
 
-static void lost_print(const struct scaling_read *s, const struct sn_scaling_row *row)
+static void lost_print(const struct sn_scaling_campaign *s, const struct sn_scaling_row *row)
 {
 	printf("  %-24s n %-4.0f load balance %.2f x communication %.2f x computation %.2f; of workers' "
 	       "time %.0f %% spun, %.0f %% blocked or not there, %.0f %% waited for a CPU, %.0f %% "
@@ -332,28 +197,16 @@ static void lost_print(const struct scaling_read *s, const struct sn_scaling_row
 
 static void fit_print(const struct sn_scaling_fit *fit)
 {
-	const struct sn_fit *f = &fit->fit;
+	struct sn_text law = { 0 };
 
-	if (!f->model) {
-		printf("  %s: %s\n", fit->name, f->reason);
-		return;
-	}
-	printf("  %s: %s; efficiency below 0.8 ", fit->name, f->model);
-	if (isnan(f->workers_80))
-		printf("nowhere up to 10^6");
-	else
-		printf("from %.0f", f->workers_80);
-	if (!isnan(f->workers_50))
-		printf(", below 0.5 from %.0f", f->workers_50);
-	printf("; n %.0f: %.3g s (%.3g-%.3g), n %.0f: %.3g s (%.3g-%.3g)\n",
-	       f->predicted[0].workers, f->predicted[0].time_s, f->predicted[0].low_s,
-	       f->predicted[0].high_s, f->predicted[1].workers, f->predicted[1].time_s,
-	       f->predicted[1].low_s, f->predicted[1].high_s);
+	sn_scaling_add_law(&fit->fit, &law);
+	printf("  %s: %s\n", fit->name, law.chars);
+	sn_text_free(&law);
 }
 
 enum { FITS_SHOWN = 8 };
 
-static void head_print(const struct scaling_read *s)
+static void head_print(const struct sn_scaling_campaign *s)
 {
 	const struct sn_scaling *scaling = s->scaling;
 	size_t shown = 0;
@@ -380,16 +233,21 @@ static void head_print(const struct scaling_read *s)
 static sn_status scalability(const struct sn_args *args, struct sn_error *err)
 {
 	struct sn_table_view view = { .schema = "sonde.scalability/1" };
-	struct scaling_read s;
+	struct sn_scaling_campaign s;
 	struct sn_table table;
 	sn_status status = sn_args_table_view(args, &view, err);
 
 	if (status == SN_OK)
-		status = scaling_open(args->operand_count ? args->operands[0] : NULL,
-				      sn_args_value(args, "reference"), sn_args_flag(args, "weak"),
-				      &s, err);
+		status = sn_scaling_campaign_open(args->operand_count ? args->operands[0] : NULL,
+						  sn_args_value(args, "reference"),
+						  sn_args_flag(args, "weak"), &s, err);
 	if (status != SN_OK)
 		return status;
+	if (!s.scaling) {
+		*err = s.none;
+		sn_scaling_campaign_free(&s);
+		return err->status;
+	}
 	sn_table_init(&table, columns, sizeof(columns) / sizeof(*columns));
 	for (size_t i = 0; i < s.scaling->rows.count; i++)
 		row_add(&table, &s, &s.scaling->rows.items[i]);
@@ -397,7 +255,7 @@ static sn_status scalability(const struct sn_args *args, struct sn_error *err)
 		head_print(&s);
 	status = sn_table_write(&table, &view, stdout, extra_write, &s, err);
 	sn_table_free(&table);
-	scaling_free(&s);
+	sn_scaling_campaign_free(&s);
 	return status;
 }
 

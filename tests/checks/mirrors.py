@@ -11,6 +11,7 @@ WITHOUT_TESTS = {
     'machine/cores': 'data: tests/unit/machine/test_cores.c holds every core to the rules',
     'pandore/page': 'one page, whose parts have their tests; tests/end/pandore_page.py reads it',
     'pandore/profiler': 'tests/end/pandore.py compares its tables with what the program counted',
+    'report/campaigns': 'one page, all markup; tests/end/campaign_page.py reads it',
     'report/json': 'writes the model, which has its tests; tests/end/report_contents.py reads it back',
     'report/text': 'writes the model, which has its tests; tests/end/report_contents.py reads it back',
     'search/strategies': 'shared objects of their own; tests/end/search.py searches with each',

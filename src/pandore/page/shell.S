@@ -1,4 +1,4 @@
-/* The page's shell, made at build time by make_shell.py. The path comes from meson. */
+/* The page's shell, made at build time by web/make_shell.py. The path comes from meson. */
 	.section .rodata
 	.global sn_pandore_shell, sn_pandore_shell_end
 	.hidden sn_pandore_shell, sn_pandore_shell_end

@@ -1,4 +1,4 @@
-"""Makes the shell of the Pandore page: make_shell.py REPORT.html PAGE.css SCRIPT.js... OUTPUT.html
+"""Makes the shell of a small page without Preact: make_shell.py REPORT.html STYLE.css... SCRIPT.js... OUTPUT.html
 
 The colours and fonts are those of the report page as it is committed: all of its style before the first plain rule.
 Script and style are named by hash in the content policy, so nothing else in a page can run.
@@ -30,11 +30,11 @@ def named(text):
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
 
-report, page, *scripts, output = sys.argv[1:]
+report, *parts, output = sys.argv[1:]
 tokens = open(report, encoding='utf-8').read().split('<style>', 1)[1].split('*{box-sizing')[0]
 assert '--accent' in tokens and 'data-theme=dark' in tokens, 'the colours of the report page have moved'
-css = tokens + open(page, encoding='utf-8').read()
-js = '\n'.join(open(script, encoding='utf-8').read() for script in scripts)
+css, js = ('\n'.join(open(part, encoding='utf-8').read() for part in parts if part.endswith(end)) for end in ('.css', '.js'))
+css = tokens + css
 assert '</' + 'script' not in js and '</' + 'style' not in css
 with open(output, 'w', encoding='utf-8') as out:
     out.write(SHELL % (named(js), named(css), css, js))

@@ -1,0 +1,417 @@
+/* The page of a campaign: all of it markup, put into its shell at the marks. */
+#include "report/campaigns/campaign.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "campaign/scaling/words.h"
+#include "campaign/status.h"
+#include "report/campaigns/campaign_parts.h"
+#include "report/html/words.h"
+
+extern const char sn_campaign_shell[], sn_campaign_shell_end[];
+
+/* ---- cells ---- */
+
+void sn_campaign_add_real(struct sn_text *out, double value)
+{
+	if (isnan(value))
+		sn_text_add(out, "<td class=\"num dim\">–</td>");
+	else
+		sn_text_addf(out, "<td class=\"num\">%.2f</td>", value);
+}
+
+void sn_campaign_add_interval(struct sn_text *out, double value, double low, double high)
+{
+	if (isnan(value) || isnan(low))
+		sn_campaign_add_real(out, value);
+	else
+		sn_text_addf(out, "<td class=\"num\">%.2f [%.2f, %.2f]</td>", value, low, high);
+}
+
+void sn_campaign_add_seconds(struct sn_text *out, double seconds)
+{
+	char words[64];
+
+	sn_text_addf(out, "<td class=\"num\">%s</td>",
+		     isnan(seconds) ? "–" : sn_words_seconds(words, llround(seconds * 1e9)));
+}
+
+void sn_campaign_add_share(struct sn_text *out, double share)
+{
+	char words[64];
+
+	sn_text_addf(out, "<td class=\"num\">%s</td>",
+		     isnan(share) ? "–" : sn_words_percent(words, share));
+}
+
+void sn_campaign_add_text(struct sn_text *out, const char *text)
+{
+	sn_text_add(out, "<td>");
+	sn_text_add_html(out, text ? text : "");
+	sn_text_add(out, "</td>");
+}
+
+void sn_campaign_add_head(struct sn_text *out, const char *class, const char *titles)
+{
+	sn_text_addf(out, "<div class=\"scroll %s\"><table><thead><tr>", class);
+	while (*titles) {
+		size_t length = strcspn(titles, "|");
+		bool is_number = titles[0] == '#';
+
+		sn_text_add(out, is_number ? "<th class=\"num\">" : "<th>");
+		sn_text_add_bytes(out, titles + is_number, length - is_number);
+		sn_text_add(out, "</th>");
+		titles += length + (titles[length] == '|');
+	}
+	sn_text_add(out, "</tr></thead><tbody>\n");
+}
+
+const char *sn_campaign_row_name(const struct sn_scaling_campaign *read,
+				 const struct sn_scaling_row *row)
+{
+	return read->configurations[row->configuration].name;
+}
+
+struct sn_campaign_part sn_campaign_part_at(const struct sn_scaling *scaling, size_t first)
+{
+	struct sn_campaign_part part = { &scaling->rows.items[first], 0 };
+
+	while (first + part.count < scaling->rows.count &&
+	       part.rows[part.count].kind == part.rows[0].kind &&
+	       (part.rows[0].kind == SN_SCALING_APPLICATION ||
+		!strcmp(part.rows[part.count].key, part.rows[0].key)))
+		part.count++;
+	return part;
+}
+
+/* ---- the head ---- */
+
+static void tile_add(struct sn_text *out, const char *label, const char *value, const char *class)
+{
+	sn_text_addf(out, "<div><dt>%s</dt><dd class=\"%s\">", label, class);
+	sn_text_add_html(out, value);
+	sn_text_add(out, "</dd></div>");
+}
+
+static void worst_add(const struct sn_scaling_campaign *read, struct sn_text *out)
+{
+	struct sn_campaign_part app = sn_campaign_part_at(read->scaling, 0);
+	const struct sn_scaling_row *worst = NULL;
+	struct sn_text text = { 0 };
+
+	for (size_t i = 0; i < app.count; i++)
+		if (app.rows[i].configuration != app.rows[i].reference &&
+		    (!worst || app.rows[i].efficiency < worst->efficiency))
+			worst = &app.rows[i];
+	if (!worst)
+		return;
+	sn_text_addf(&text, "%.2f", worst->efficiency);
+	tile_add(out, "least efficiency", text.chars, worst->efficiency < 0.5 ? "bad" : "");
+	tile_add(out, "of", sn_campaign_row_name(read, worst), "text");
+	sn_text_free(&text);
+}
+
+static void tiles_add(const struct sn_campaign_page *page, struct sn_text *out)
+{
+	const struct sn_scaling_campaign *read = page->read;
+	size_t counts[SN_RUN_CANCELLED + 1] = { 0 };
+	char words[64];
+
+	sn_campaign_status_count(page->runs, counts);
+	sn_text_add(out, "<dl class=\"tiles\">");
+	for (int s = 0; s <= SN_RUN_CANCELLED; s++)
+		if (counts[s] || s == SN_RUN_DONE)
+			tile_add(out, sn_run_state_name((enum sn_run_state)s),
+				 sn_words_count(words, counts[s]),
+				 s == SN_RUN_FAILED	  ? "bad"
+				 : s == SN_RUN_SUSPICIOUS ? "warn"
+							  : "");
+	if (read->scaling) {
+		tile_add(out, "scaling", read->scaling->is_weak ? "weak" : "strong", "text");
+		tile_add(out, "reference",
+			 read->configurations[read->scaling->rows.items[0].reference].name, "text");
+		worst_add(read, out);
+	}
+	sn_text_add(out, "</dl>\n");
+}
+
+static void header_add(const struct sn_campaign_page *page, struct sn_text *out)
+{
+	const struct sn_campaign *c = page->read->campaign;
+
+	sn_text_add(out, "<header class=\"head\"><h1>");
+	sn_text_add_html(out, sn_base_name(c->path));
+	sn_text_add(out, "</h1><span class=\"dim\">");
+	sn_text_addf(out, "%u configurations, %u repeat%s, %s, seed %llu; plan ",
+		     sn_campaign_configuration_count(c), c->plan->repeat,
+		     c->plan->repeat == 1 ? "" : "s",
+		     c->plan->order == SN_CAMPAIGN_BLOCKS ? "in blocks" : "one after the other",
+		     (unsigned long long)c->state->seed);
+	sn_text_add_html(out, c->state->plan_name ? c->state->plan_name : "of options");
+	sn_text_add(
+		out,
+		"</span><button class=\"plain theme\" hidden>Light or dark</button></header>\n");
+}
+
+/* ---- the application ---- */
+
+static void application_row_add(const struct sn_scaling_campaign *read,
+				const struct sn_scaling_row *row, struct sn_text *out)
+{
+	sn_text_add(out, "<tr>");
+	sn_campaign_add_text(out, sn_campaign_row_name(read, row));
+	sn_text_addf(out, "<td class=\"num\">%.0f</td><td class=\"num\">%u</td>", row->workers,
+		     row->repeats);
+	sn_campaign_add_seconds(out, row->time_s);
+	sn_campaign_add_real(out, row->speedup);
+	sn_campaign_add_interval(out, row->efficiency, row->interval.low, row->interval.high);
+	sn_campaign_add_real(out, row->load_balance);
+	sn_campaign_add_real(out, row->communication);
+	sn_campaign_add_real(out, row->computation);
+	sn_campaign_add_share(out, row->spin_share);
+	sn_campaign_add_share(out, row->blocked_share);
+	sn_campaign_add_share(out, row->wait_cpu_share);
+	sn_campaign_add_share(out, row->system_share);
+	sn_campaign_add_text(out, sn_scaling_reason(row));
+	sn_text_add(out, "</tr>\n");
+}
+
+void sn_campaign_add_series(const struct sn_scaling_fit *fit, struct sn_text *out)
+{
+	if (!fit->series || !fit->series[0])
+		return;
+	sn_text_add(out, ", ");
+	sn_text_add_html(out, fit->series);
+}
+
+enum { LAWS_SHOWN = 8 };
+
+static void laws_add(const struct sn_scaling *scaling, struct sn_text *out)
+{
+	size_t shown = 0;
+
+	sn_text_add(out, "<h3>Laws over the number of workers</h3><ul class=\"sentences\">\n");
+	for (size_t i = 0; i < scaling->fits.count && shown < LAWS_SHOWN; i++) {
+		const struct sn_scaling_fit *fit = &scaling->fits.items[i];
+		struct sn_text law = { 0 };
+
+		if (fit->kind != SN_SCALING_APPLICATION &&
+		    !(fit->kind == SN_SCALING_LOOP && fit->fit.model))
+			continue;
+		sn_scaling_add_law(&fit->fit, &law);
+		sn_text_add(out, "<li><bdi>");
+		sn_text_add_html(out, fit->name);
+		sn_text_add(out, "</bdi>");
+		sn_campaign_add_series(fit, out);
+		sn_text_add(out, ": ");
+		sn_text_add_html(out, law.chars);
+		sn_text_add(out, "</li>\n");
+		sn_text_free(&law);
+		shown++;
+	}
+	sn_text_add(out, "</ul>\n");
+}
+
+static void application_add(const struct sn_scaling_campaign *read, struct sn_text *out)
+{
+	struct sn_campaign_part app = sn_campaign_part_at(read->scaling, 0);
+	size_t before;
+
+	sn_text_add(
+		out,
+		"<section class=\"panel\"><h2>The application <span class=\"dim\">elapsed time, "
+		"against the reference</span></h2>\n");
+	before = out->length;
+	sn_campaign_add_curve(read, &app, out);
+	if (out->length == before)
+		sn_text_add(out,
+			    "<p class=\"dim\">All configurations have as many workers: there is "
+			    "no curve over them.</p>\n");
+	sn_campaign_add_head(out, "",
+			     "configuration|#n|#runs|#elapsed|#speed-up|#efficiency [95 %]|#load "
+			     "balance|#communication|#computation|#spun|#blocked|#waited for a "
+			     "CPU|#system|why");
+	for (size_t i = 0; i < app.count; i++)
+		application_row_add(read, &app.rows[i], out);
+	sn_text_add(out, "</tbody></table></div>\n<p class=\"dim\">Efficiency is load balance × "
+			 "communication × computation, each against the reference. Spun, blocked, "
+			 "waited and system are shares of the workers' time.</p>\n");
+	laws_add(read->scaling, out);
+	sn_text_add(out, "</section>\n");
+}
+
+/* ---- categories ---- */
+
+enum { BAR_WIDTH = 1000, BAR_HEIGHT = 22 };
+
+static void category_bar_add(const struct sn_scaling *scaling, const struct sn_scaling_row *app,
+			     struct sn_text *out)
+{
+	double at = 0;
+	char words[64];
+
+	sn_text_addf(out,
+		     "<svg class=\"bar\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
+		     "preserveAspectRatio=\"none\" role=\"img\" aria-label=\"categories\">",
+		     BAR_WIDTH, BAR_HEIGHT, BAR_WIDTH, BAR_HEIGHT);
+	for (size_t i = 0; i < scaling->rows.count; i++) {
+		const struct sn_scaling_row *row = &scaling->rows.items[i];
+		double share = row->cpu_s / app->cpu_s;
+
+		if (row->kind != SN_SCALING_CATEGORY || row->configuration != app->configuration ||
+		    !(share > 0))
+			continue;
+		sn_text_addf(out,
+			     "<rect class=\"c-%s\" x=\"%.1f\" y=\"0\" width=\"%.1f\" height=\"%d\">"
+			     "<title>%s %s</title></rect>",
+			     row->name, at * BAR_WIDTH, share * BAR_WIDTH, BAR_HEIGHT, row->name,
+			     sn_words_percent(words, share));
+		at += share;
+	}
+	sn_text_add(out, "</svg>");
+}
+
+static void categories_add(const struct sn_scaling_campaign *read, struct sn_text *out)
+{
+	const struct sn_scaling *scaling = read->scaling;
+	struct sn_campaign_part app = sn_campaign_part_at(scaling, 0);
+
+	sn_text_add(out,
+		    "<section class=\"panel\"><h2>Categories <span class=\"dim\">what kind of work "
+		    "the CPU time of each configuration is</span></h2>\n");
+	sn_campaign_add_head(out, "bars", "configuration|#CPU time|share of it");
+	for (size_t i = 0; i < app.count; i++) {
+		sn_text_add(out, "<tr>");
+		sn_campaign_add_text(out, sn_campaign_row_name(read, &app.rows[i]));
+		sn_campaign_add_seconds(out, app.rows[i].cpu_s);
+		sn_text_add(out, "<td class=\"wide\">");
+		category_bar_add(scaling, &app.rows[i], out);
+		sn_text_add(out, "</td></tr>\n");
+	}
+	sn_text_add(out, "</tbody></table></div><p class=\"dim\">");
+	for (size_t i = 0, count; i < scaling->rows.count; i += count) {
+		count = sn_campaign_part_at(scaling, i).count;
+		if (scaling->rows.items[i].kind == SN_SCALING_CATEGORY)
+			sn_text_addf(out, "<span class=\"key\"><i class=\"c-%s\"></i>%s</span> ",
+				     scaling->rows.items[i].name, scaling->rows.items[i].name);
+	}
+	sn_text_add(out, "</p></section>\n");
+}
+
+/* ---- runs ---- */
+
+static const char *text_of(const struct sn_cell *cell)
+{
+	return cell->is_known ? cell->text : "";
+}
+
+static void run_add(const struct sn_campaign_page *page, size_t r, struct sn_text *out)
+{
+	const struct sn_cell *cells = &page->runs->cells.items[r * page->runs->column_count];
+	const char *state = cells[SN_STATUS_STATE].text;
+	static const char *const marks[] = { "·", "▶", "✓", "✗", "?", "–" };
+	int number = 0;
+
+	while (number < SN_RUN_CANCELLED &&
+	       strcmp(state, sn_run_state_name((enum sn_run_state)number)))
+		number++;
+	sn_text_add(out, "<tr>");
+	sn_campaign_add_text(out, cells[SN_STATUS_CONFIGURATION].text);
+	sn_text_addf(out,
+		     "<td class=\"num\">%lld</td><td class=\"num\">%lld</td><td class=\"s-%s\">%s "
+		     "%s</td>",
+		     (long long)cells[SN_STATUS_REPEAT].integer,
+		     (long long)cells[SN_STATUS_ATTEMPT].integer, state, marks[number], state);
+	if (cells[SN_STATUS_EXIT].is_known)
+		sn_text_addf(out, "<td class=\"num\">%lld</td>",
+			     (long long)cells[SN_STATUS_EXIT].integer);
+	else
+		sn_text_add(out, "<td class=\"num dim\">–</td>");
+	sn_campaign_add_seconds(
+		out, cells[SN_STATUS_ELAPSED].is_known ? cells[SN_STATUS_ELAPSED].real : NAN);
+	sn_text_add(out, "<td class=\"wrap\">");
+	sn_text_add_html(out, text_of(&cells[SN_STATUS_REASON]));
+	sn_text_add(out, "</td>");
+	sn_text_add(out, "<td class=\"mono\">");
+	sn_text_add_html(out, text_of(&cells[SN_STATUS_EXPERIMENT]));
+	sn_text_add(out, "</td></tr>\n");
+}
+
+static void runs_add(const struct sn_campaign_page *page, struct sn_text *out)
+{
+	sn_text_add(
+		out,
+		"<section class=\"panel\"><h2>Runs <span class=\"dim\">failed and suspicious ones "
+		"are in no mean</span></h2>\n");
+	sn_campaign_add_head(out, "",
+			     "configuration|#repeat|#attempt|state|#exit|#elapsed|reason|"
+			     "experiment");
+	for (size_t r = 0; r < page->runs->row_count; r++)
+		run_add(page, r, out);
+	sn_text_add(out, "</tbody></table></div></section>\n");
+}
+
+/* ---- the file ---- */
+
+static void body_add(const struct sn_campaign_page *page, struct sn_text *out)
+{
+	const struct sn_scaling_campaign *read = page->read;
+
+	header_add(page, out);
+	tiles_add(page, out);
+	if (read->scaling) {
+		application_add(read, out);
+		sn_campaign_add_parts(page, out);
+		categories_add(read, out);
+	} else {
+		sn_text_add(out, "<p class=\"notice\">");
+		sn_text_add_html(out, read->none.sentence);
+		sn_text_add(out, "</p>\n");
+	}
+	runs_add(page, out);
+	sn_text_add(
+		out,
+		"<p class=\"dim\">The same as tables and JSON: <code>sonde campaign status</code>, "
+		"<code>sonde scalability</code>, <code>sonde diff</code>. Written by sonde ");
+	sn_text_add_html(out, page->version);
+	sn_text_add(out, ".</p>\n");
+}
+
+/* The shell up to a mark, and where it goes on behind it. */
+static const char *shell_write(FILE *out, const char *at, const char *mark)
+{
+	const char *end = memmem(at, (size_t)(sn_campaign_shell_end - at), mark, strlen(mark));
+
+	assert(end); /* else make_shell.py has lost it */
+	fwrite(at, 1, (size_t)(end - at), out);
+	return end + strlen(mark);
+}
+
+sn_status sn_report_write_campaign(const struct sn_campaign_page *page, const char *path,
+				   struct sn_error *err)
+{
+	struct sn_file_writer writer;
+	struct sn_text title = { 0 }, body = { 0 };
+	sn_status status = sn_file_writer_open(&writer, path, err);
+	const char *at = sn_campaign_shell;
+
+	if (status != SN_OK)
+		return status;
+	sn_text_add_html(&title, sn_base_name(page->read->campaign->path));
+	sn_text_add(&title, " · sonde");
+	body_add(page, &body);
+	at = shell_write(writer.out, at, "<!--TITLE-->");
+	fwrite(title.chars, 1, title.length, writer.out);
+	at = shell_write(writer.out, at, "<!--BODY-->");
+	fwrite(body.chars, 1, body.length, writer.out);
+	at = shell_write(writer.out, at, "<!--DATA-->");
+	fwrite(at, 1, (size_t)(sn_campaign_shell_end - at), writer.out);
+	sn_text_free(&title);
+	sn_text_free(&body);
+	return sn_file_writer_commit(&writer, err);
+}

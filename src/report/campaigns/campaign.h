@@ -1,0 +1,19 @@
+/** A campaign as one self-contained page: runs, curves, loops by configuration. */
+#ifndef SN_REPORT_CAMPAIGN_CAMPAIGN_H
+#define SN_REPORT_CAMPAIGN_CAMPAIGN_H
+
+#include "base/table.h"
+#include "campaign/scaling/read.h"
+
+struct sn_campaign_page {
+	const struct sn_scaling_campaign *read;
+	const struct sn_table *runs; /* campaign/status.h */
+	const char *version;	     /* of sonde */
+	bool lies_within;	     /* in the campaign's folder: runs' pages can be linked to */
+};
+
+/** Writes the page to `path`; nothing stands there unless it is whole. */
+sn_status sn_report_write_campaign(const struct sn_campaign_page *page, const char *path,
+				   struct sn_error *err);
+
+#endif

@@ -1,0 +1,42 @@
+/** The parts of a campaign's page, each in its file. They add markup to a text. */
+#ifndef SN_REPORT_CAMPAIGN_CAMPAIGN_PARTS_H
+#define SN_REPORT_CAMPAIGN_CAMPAIGN_PARTS_H
+
+#include "base/text.h"
+#include "report/campaigns/campaign.h"
+
+/** Rows of one application, category, loop or function: one a configuration, by workers. */
+struct sn_campaign_part {
+	const struct sn_scaling_row *rows;
+	size_t count;
+};
+
+/** The part that begins at a row. */
+struct sn_campaign_part sn_campaign_part_at(const struct sn_scaling *scaling, size_t first);
+
+/** Its speed-up (weak: efficiency) over workers, with the ideal and 95 % bars; nothing where all
+ * configurations have as many workers. */
+void sn_campaign_add_curve(const struct sn_scaling_campaign *read,
+			   const struct sn_campaign_part *part, struct sn_text *out);
+/** Tables loop by configuration and function by configuration, and what their cells open. */
+void sn_campaign_add_parts(const struct sn_campaign_page *page, struct sn_text *out);
+
+/** "threads=4" */
+const char *sn_campaign_row_name(const struct sn_scaling_campaign *read,
+				 const struct sn_scaling_row *row);
+/** ", SERIES" where configurations differ in more than workers. */
+void sn_campaign_add_series(const struct sn_scaling_fit *fit, struct sn_text *out);
+/** A cell: a number of two decimals, or a dash. */
+void sn_campaign_add_real(struct sn_text *out, double value);
+/** A cell with an interval, "0.82 [0.78, 0.86]". */
+void sn_campaign_add_interval(struct sn_text *out, double value, double low, double high);
+/** A cell of seconds. */
+void sn_campaign_add_seconds(struct sn_text *out, double seconds);
+/** A cell of a share. */
+void sn_campaign_add_share(struct sn_text *out, double share);
+/** A cell of text, escaped. */
+void sn_campaign_add_text(struct sn_text *out, const char *text);
+/** Begins a table: its head, from titles with bars between; "#" before those of numbers. */
+void sn_campaign_add_head(struct sn_text *out, const char *class, const char *titles);
+
+#endif

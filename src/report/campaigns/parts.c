@@ -1,0 +1,315 @@
+/* Loops and functions of a campaign: a table of efficiencies, and of each what is known of it. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "campaign/scaling/words.h"
+#include "experiment/unpack.h"
+#include "report/campaigns/campaign_parts.h"
+
+/* ---- which configurations there are ---- */
+
+static struct sn_campaign_part application_of(const struct sn_scaling *scaling)
+{
+	return sn_campaign_part_at(scaling, 0);
+}
+
+static const struct sn_scaling_row *row_of(const struct sn_campaign_part *part,
+					   uint32_t configuration)
+{
+	for (size_t i = 0; i < part->count; i++)
+		if (part->rows[i].configuration == configuration)
+			return &part->rows[i];
+	return NULL;
+}
+
+/* ---- the table ---- */
+
+static int tenth_of(double efficiency)
+{
+	return efficiency >= 1 ? 10 : efficiency > 0 ? (int)(10 * efficiency) : 0;
+}
+
+static void name_add(const struct sn_scaling_row *row, struct sn_text *out)
+{
+	sn_text_add(out, "<bdi>");
+	sn_text_add_html(out, row->name);
+	sn_text_add(out, "</bdi>");
+	if (row->kind == SN_SCALING_LOOP && row->entry->function[0] &&
+	    !sn_starts_with(row->name, row->entry->function)) {
+		sn_text_add(out, " <span class=\"dim\">in <bdi>");
+		sn_text_add_html(out, row->entry->function);
+		sn_text_add(out, "</bdi></span>");
+	}
+}
+
+/* A figure of a cell's choices, or a dash. */
+static void figure_add(struct sn_text *out, double value, const char *unit)
+{
+	if (isnan(value))
+		sn_text_add(out, "–");
+	else
+		sn_text_addf(out, unit[0] == '%' ? "%.1f %%" : unit[0] ? "%.3g s" : "%.2f", value);
+}
+
+static void cell_add(const struct sn_scaling_campaign *read, const struct sn_scaling_row *row,
+		     const char *kind, size_t number, struct sn_text *out)
+{
+	bool is_known;
+
+	if (!row) {
+		sn_text_add(out, "<td class=\"num dim\">–</td>");
+		return;
+	}
+	is_known = !isnan(row->efficiency);
+	sn_text_add(out, "<td class=\"num");
+	if (is_known)
+		sn_text_addf(out, " h%d", tenth_of(row->efficiency));
+	sn_text_addf(out, "\"><a href=\"#%s-%zu-%u\" title=\"", kind, number, row->configuration);
+	sn_text_add_html(out, row->name);
+	sn_text_add(out, ", ");
+	sn_text_add_html(out, sn_campaign_row_name(read, row));
+	sn_text_add(out, "\" data-f=\"");
+	figure_add(out, row->efficiency, "");
+	sn_text_add(out, "|");
+	figure_add(out, row->time_s, "s");
+	sn_text_add(out, "|");
+	figure_add(out, row->cpu_s, "s");
+	sn_text_add(out, "|");
+	figure_add(out, 100 * row->share, "%");
+	sn_text_add(out, "|");
+	figure_add(out, row->work, "");
+	sn_text_add(out, "|");
+	figure_add(out, row->balance, "");
+	sn_text_add(out, "\">");
+	figure_add(out, row->efficiency, "");
+	sn_text_add(out, "</a></td>");
+}
+
+static void heat_row_add(const struct sn_scaling_campaign *read,
+			 const struct sn_campaign_part *columns,
+			 const struct sn_campaign_part *part, const char *kind, size_t number,
+			 struct sn_text *out)
+{
+	sn_text_addf(out, "<tr><td class=\"first\"><a href=\"#%s-%zu\">", kind, number);
+	name_add(&part->rows[0], out);
+	sn_text_add(out, "</a></td>");
+	for (size_t c = 0; c < columns->count; c++)
+		cell_add(read, row_of(part, columns->rows[c].configuration), kind, number, out);
+	sn_text_add(out, "</tr>\n");
+}
+
+static size_t heat_rows_add(const struct sn_scaling_campaign *read, enum sn_scaling_kind wanted,
+			    struct sn_text *out)
+{
+	const struct sn_scaling *scaling = read->scaling;
+	struct sn_campaign_part columns = application_of(scaling), part;
+	size_t number = 0;
+
+	for (size_t i = 0; i < scaling->rows.count; i += part.count) {
+		part = sn_campaign_part_at(scaling, i);
+		if (part.rows[0].kind == wanted)
+			heat_row_add(read, &columns, &part, sn_scaling_kind_name(wanted), number++,
+				     out);
+	}
+	return number;
+}
+
+static void heat_add(const struct sn_scaling_campaign *read, enum sn_scaling_kind kind,
+		     struct sn_text *out)
+{
+	struct sn_campaign_part columns = application_of(read->scaling);
+	size_t count;
+
+	sn_text_add(out, "<div class=\"scroll heat\"><table><thead><tr><th class=\"first\"></th>");
+	for (size_t c = 0; c < columns.count; c++) {
+		sn_text_add(out, "<th class=\"num\">");
+		sn_text_add_html(out, sn_campaign_row_name(read, &columns.rows[c]));
+		sn_text_add(out, "</th>");
+	}
+	sn_text_add(out, "</tr></thead><tbody>\n");
+	count = heat_rows_add(read, kind, out);
+	sn_text_add(out, "</tbody></table></div>\n");
+	if (!count)
+		sn_text_addf(out,
+			     "<p class=\"dim\">No %s has half a per cent of the CPU time.</p>\n",
+			     sn_scaling_kind_name(kind));
+}
+
+/* ---- what a cell opens ---- */
+
+/* The first run of a configuration that is done. */
+static const struct sn_campaign_attempt *run_of(const struct sn_campaign *c, uint32_t configuration)
+{
+	for (size_t i = 0; i < c->state->attempts.count; i++)
+		if (c->state->attempts.items[i].configuration == configuration &&
+		    c->state->attempts.items[i].state == SN_RUN_DONE &&
+		    c->state->attempts.items[i].experiment)
+			return &c->state->attempts.items[i];
+	return NULL;
+}
+
+static void link_add(const struct sn_campaign_attempt *attempt, const char *loop,
+		     struct sn_text *out)
+{
+	sn_text_add(out, "<a href=\"");
+	sn_text_add_html(out, attempt->experiment);
+	sn_text_add(out, loop ? "/report.html#/loop/" : "/report.html#/functions");
+	sn_text_add_html(out, loop ? loop : "");
+	sn_text_add(out, "\">page of a run</a>");
+}
+
+static void command_add(const struct sn_scaling_row *row, const char *path, struct sn_text *out)
+{
+	struct sn_text command = { 0 };
+
+	sn_text_add(&command, row->loop ? "sonde show loop " : "sonde show source ");
+	sn_text_add_shell_word(&command, row->loop ? row->loop : row->entry->function);
+	sn_text_add(&command, " ");
+	sn_text_add_shell_word(&command, path);
+	sn_text_add(out, "<code>");
+	sn_text_add_html(out, command.chars);
+	sn_text_add(out, "</code>");
+	sn_text_free(&command);
+}
+
+/* A link to the page of a run where there is one, else the command that shows it; of an archive, which
+ * has no paths of runs, its name. */
+static void run_add(const struct sn_campaign_page *page, const struct sn_scaling_row *row,
+		    struct sn_text *out)
+{
+	const struct sn_campaign *campaign = page->read->campaign;
+	const struct sn_campaign_attempt *attempt = run_of(campaign, row->configuration);
+	struct sn_text path = { 0 }, file = { 0 };
+
+	sn_text_add(out, "<td>");
+	if (attempt) {
+		sn_campaign_experiment_path(campaign, attempt, &path);
+		sn_text_addf(&file, "%s/report.html", path.chars);
+		if (page->lies_within && attempt->experiment[0] != '/' && !access(file.chars, R_OK))
+			link_add(attempt, row->loop, out);
+		else if (!sn_archive_of(campaign->path))
+			command_add(row, path.chars, out);
+		else
+			sn_text_add_html(out, attempt->experiment);
+	}
+	sn_text_add(out, "</td>");
+	sn_text_free(&path);
+	sn_text_free(&file);
+}
+
+static void detail_row_add(const struct sn_campaign_page *page, const struct sn_scaling_row *row,
+			   const char *kind, size_t number, struct sn_text *out)
+{
+	sn_text_addf(out, "<tr id=\"%s-%zu-%u\">", kind, number, row->configuration);
+	sn_campaign_add_text(out, sn_campaign_row_name(page->read, row));
+	sn_text_addf(out, "<td class=\"num\">%.0f</td>", row->workers);
+	sn_campaign_add_seconds(out, row->time_s);
+	sn_campaign_add_seconds(out, row->cpu_s);
+	sn_campaign_add_share(out, row->share);
+	sn_campaign_add_real(out, row->speedup);
+	sn_campaign_add_interval(out, row->efficiency, row->interval.low, row->interval.high);
+	sn_campaign_add_real(out, row->work);
+	sn_campaign_add_real(out, row->balance);
+	sn_campaign_add_text(out, sn_scaling_reason(row));
+	run_add(page, row, out);
+	sn_text_add(out, "</tr>\n");
+}
+
+static void laws_add(const struct sn_scaling *scaling, const struct sn_scaling_row *row,
+		     struct sn_text *out)
+{
+	struct sn_text law = { 0 };
+
+	for (size_t i = 0; i < scaling->fits.count; i++) {
+		const struct sn_scaling_fit *fit = &scaling->fits.items[i];
+
+		if (fit->kind != row->kind || strcmp(fit->name, row->name) != 0)
+			continue;
+		sn_text_clear(&law);
+		sn_scaling_add_law(&fit->fit, &law);
+		sn_text_add(out, "<p>Law over the number of workers");
+		sn_campaign_add_series(fit, out);
+		sn_text_add(out, ": ");
+		sn_text_add_html(out, law.chars);
+		sn_text_add(out, ".</p>\n");
+	}
+	sn_text_free(&law);
+}
+
+static void where_add(const struct sn_scaling_row *row, struct sn_text *out)
+{
+	const struct sn_compare_entry *e = row->entry;
+
+	sn_text_add(out, " <span class=\"dim\">");
+	sn_text_add_html(out, e->module[0] ? e->module : "[program]");
+	if (e->file && e->file[0]) {
+		sn_text_add(out, " · ");
+		sn_text_add_html(out, e->file);
+		if (e->line_first)
+			sn_text_addf(out, ":%u", e->line_first);
+		if (e->line_last > e->line_first)
+			sn_text_addf(out, "–%u", e->line_last);
+	}
+	sn_text_add(out, "</span>");
+}
+
+static void detail_add(const struct sn_campaign_page *page, const struct sn_campaign_part *part,
+		       size_t number, struct sn_text *out)
+{
+	const struct sn_scaling_row *first = &part->rows[0];
+	const char *kind = sn_scaling_kind_name(first->kind);
+
+	sn_text_addf(out, "<section class=\"panel detail\" id=\"%s-%zu\"><h2>", kind, number);
+	name_add(first, out);
+	where_add(first, out);
+	sn_text_add(out, "</h2>\n");
+	sn_campaign_add_curve(page->read, part, out);
+	sn_campaign_add_head(out, "",
+			     "configuration|#n|#busiest worker|#CPU time|#of CPU|#speed-up|"
+			     "#efficiency [95 %]|#work|#balance|why|look at it");
+	for (size_t i = 0; i < part->count; i++)
+		detail_row_add(page, &part->rows[i], kind, number, out);
+	sn_text_add(out, "</tbody></table></div>\n");
+	laws_add(page->read->scaling, first, out);
+	sn_text_add(out, "</section>\n");
+}
+
+static void details_add(const struct sn_campaign_page *page, enum sn_scaling_kind kind,
+			struct sn_text *out)
+{
+	const struct sn_scaling *scaling = page->read->scaling;
+	struct sn_campaign_part part;
+	size_t number = 0;
+
+	for (size_t i = 0; i < scaling->rows.count; i += part.count) {
+		part = sn_campaign_part_at(scaling, i);
+		if (part.rows[0].kind == kind)
+			detail_add(page, &part, number++, out);
+	}
+}
+
+void sn_campaign_add_parts(const struct sn_campaign_page *page, struct sn_text *out)
+{
+	sn_text_add(
+		out,
+		"<section class=\"panel\"><h2>Loops by configuration <span class=\"dim\">each "
+		"against the reference; a cell opens that loop</span></h2>\n"
+		"<div class=\"choices\" hidden><span class=\"switch\" role=\"group\" "
+		"aria-label=\"Figure\"><button aria-pressed=\"true\">efficiency</button>"
+		"<button>time of the busiest worker</button><button>CPU time</button>"
+		"<button>of CPU</button><button>work</button><button>balance</button></span>"
+		"<input type=\"search\" placeholder=\"Search names\" aria-label=\"Search names\">"
+		"</div>\n");
+	heat_add(page->read, SN_SCALING_LOOP, out);
+	sn_text_add(out, "<h3>Functions</h3>\n");
+	heat_add(page->read, SN_SCALING_FUNCTION, out);
+	sn_text_add(
+		out,
+		"<p class=\"dim\">Efficiency is work × balance: work tells whether the CPU time of "
+		"all workers grew, balance whether they share it evenly. Colour is the "
+		"efficiency, whatever the figure.</p></section>\n");
+	details_add(page, SN_SCALING_LOOP, out);
+	details_add(page, SN_SCALING_FUNCTION, out);
+}

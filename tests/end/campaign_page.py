@@ -1,0 +1,96 @@
+"""The page of a campaign: its figures are those of sonde scalability and campaign status, cells open their loop, all of it is
+there without scripts, nothing from the network, hostile names, narrow windows, both themes; a campaign without a run that is done."""
+import html
+import json
+import os
+import re
+
+import browser
+from sonde_test import Test
+
+t = Test()
+app = t.compile('scaling.c', '-O2', '-g', '-fopenmp', output='./scaling')
+with open('fails', 'w') as out:
+    out.write('#!/bin/sh\necho "no <script>alert(1)</script> today" >&2\nexit 3\n')
+os.chmod('fails', 0o755)
+with open('plan.ini', 'w') as out:
+    out.write(f'[campaign]\nrepeat = 2\n[default]\nprogram = {app}\narguments = 30000000\n'
+              '[configuration "one"]\nthreads = 1\n[configuration "two"]\nthreads = 2\n'
+              '[configuration "three"]\nthreads = 3\n'
+              f'[configuration "<b>x</b> & =cmd"]\nprogram = {os.path.abspath("fails")}\n')
+t.run('campaign', 'run', 'plan.ini', '-o', 'c', timeout=300)
+made = t.run('report', 'c')
+t.check(made.returncode == 0 and made.stdout.startswith('c/report.html'), 'the page lies in the campaign', made.stdout, made.stderr)
+page = open('c/report.html').read()
+told = json.loads(t.run('scalability', 'c', '--format', 'json').stdout)
+runs = json.loads(t.run('campaign', 'status', 'c', '--format', 'json').stdout)['runs']
+
+markup = re.sub(r'<(script|style).*?</\1>', '', page, flags=re.S)
+t.check('<b>x</b>' not in markup and '&lt;b&gt;x&lt;/b&gt;' in markup and '<script' not in markup, 'names and last words are escaped')
+t.equal(re.findall(r'(?:src|href)\s*=\s*"(?!#|runs/)|@import|url\(', markup), [], 'it loads nothing')
+plain = html.unescape(re.sub(r'<[^>]+>', ' ', markup))
+t.check(all(r['reason'] in plain for r in runs if r['reason']) and any(r['state'] == 'failed' for r in runs),
+        'it says why runs failed', [r['reason'] for r in runs])
+sections = {s: len(re.findall(f'<section class="panel detail" id="{s}-', page)) for s in ('loop', 'function')}
+t.equal(sections, {s: len({(r['function'], r['name']) for r in told['rows'] if r['kind'] == s}) for s in ('loop', 'function')},
+        'each loop and function of sonde scalability is there')
+app_rows = [r for r in told['rows'] if r['kind'] == 'application']
+t.check(all(f"{r['efficiency']:.2f} [{r['efficiency_low']:.2f}, {r['efficiency_high']:.2f}]" in plain for r in app_rows
+            if r['efficiency_low'] is not None), 'with the application\'s efficiencies and intervals', app_rows)
+t.check(all((f['reason'] or f['model']) in plain for f in told['fits'] if f['kind'] == 'application'), 'and its law, or why there is none')
+t.check('page of a run' not in page and 'sonde show loop' in plain, 'a loop has the command that shows it in a run')
+first = next(r for r in runs if r['state'] == 'done')['experiment']
+for r in runs:
+    if r['state'] == 'done':
+        t.run('report', 'c/' + r['experiment'])
+t.run('report', 'c')
+t.check(f'href="{first}/report.html#/loop/' in open('c/report.html').read(), 'or a link to the page of that run, once there is one')
+
+t.run('archive', 'c', '-o', 'c.sonde')
+made = t.run('report', 'c.sonde', '-o', 'archive.html')
+other = open('archive.html').read()
+t.check(made.returncode == 0 and '/sonde-archive.' not in other and len(other) > 0.8 * len(page), 'the page of an archive names no scratch')
+for words, why in ((['--format', 'json'], 'scalability'), (['--thread', '1'], '--thread')):
+    done = t.run('report', 'c', *words)
+    t.check(done.returncode == 2 and why in done.stderr, f'report {words[0]} of a campaign is refused', done.stderr)
+
+with open('bad.ini', 'w') as out:
+    out.write(f'[default]\nprogram = {os.path.abspath("fails")}\n')
+t.run('campaign', 'run', 'bad.ini', '-o', 'bad')
+made = t.run('report', 'bad', '-o', 'bad.html')
+t.check(made.returncode == 0 and 'exit status 3' in open('bad.html').read() and 'notice' in open('bad.html').read(),
+        'a campaign without a run that is done has a page that says why', made.stderr)
+
+
+def wide(page):
+    return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+
+
+chromium = browser.find()
+if not chromium:
+    t.skip('the page in a browser', 'no chromium')
+    t.done()
+with browser.Browser() as chrome:
+    shown = chrome.open('file://' + os.path.abspath('c/report.html'))
+    shown.wait("document.body.dataset.ready === 'campaign'")
+    visible = "[...document.querySelectorAll('.detail')].filter((e) => !e.hidden).map((e) => e.id).join()"
+    t.equal(shown.evaluate(visible), '', 'no loop is open at first')
+    shown.evaluate("document.querySelector('.heat td.num a').click()")
+    shown.wait("document.querySelector('.detail tr.chosen')")
+    t.equal(shown.evaluate(visible), 'loop-0', 'a cell opens its loop')
+    t.equal(shown.evaluate("document.querySelector('.detail tr.chosen').cells[0].textContent"), app_rows[0]['configuration'],
+            'at its configuration')
+    shown.evaluate("document.querySelectorAll('.switch button')[5].click()")
+    rows = [r for r in told['rows'] if r['kind'] == 'loop'][:1]
+    t.equal(shown.evaluate("document.querySelector('.heat td.num a').textContent"), f"{rows[0]['balance_efficiency']:.2f}",
+            'other figures in the cells')
+    shown.key('Escape')
+    shown.wait(visible + " === ''")
+    for width in (600, 800, 1400):
+        for scheme in ('light', 'dark'):
+            shown.size(width, 900)
+            shown.evaluate(f"document.documentElement.dataset.theme = '{scheme}'")
+            shown.evaluate("location.hash = '#loop-0'")
+            t.check(wide(shown) <= 0, f'nothing is wider than the window ({width}, {scheme})', wide(shown))
+    t.equal((shown.errors, [r for r in shown.requests if not r.startswith('file:')]), ([], []), 'no errors, and no requests')
+t.done()
