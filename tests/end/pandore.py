@@ -556,6 +556,66 @@ MANY = [
 ]
 
 
+# What beginners write: (source, [line:column code], words of the sentence that say what to write instead)
+BEGIN = HEAD + f'dist ph({BOTH})\n{{\n\tint i, j;\n'
+WRONG = {
+    'a brace left out': (HEAD + f'dist ph({BOTH})\n{{\n\tint i;\n\tfor (i = 0; i < N; i++) {{\n\t\tA[i] = 1;\n}}' + TAIL,
+                         ['5:1 P00'], "this '{' has no '}': on line 10 something new begins"),
+    'a comment without end': (BEGIN + '\tA[0] = 1; /* oops\n}' + TAIL, ['7:12 P00'], 'close it with */'),
+    'switch': (BEGIN + '\tswitch (i) { case 1: A[0] = 1; break; }\n}' + TAIL, ['7:2 P08'], 'use if and else'),
+    'goto': (BEGIN + '\tgoto out;\nout:\n\tA[0] = 1;\n}' + TAIL, ['7:2 P08'], 'use loops and conditions'),
+    'a label': (BEGIN + 'again:\n\tA[0] = 1;\n}' + TAIL, ['7:1 P08'], 'use loops and conditions'),
+    'a phase that calls itself': (BEGIN + '\tph(A, B);\n}' + TAIL, ['7:2 P10'], "phases are called by the host's functions"),
+    'functions that call each other': (HEAD + 'float g(float x);\nfloat f(float x) { return g(x - 1); }\n'
+                                       f'float g(float x) {{ return x < 1 ? 1 : f(x); }}\ndist ph({BOTH}) {{ A[0] = f(3); }}' + TAIL,
+                                       ['7:69 P09'], 'declare it __attribute__((const))'),
+    'one array twice': (HEAD + f'dist ph({BOTH}) {{ }}\nint main(void) {{ ph(A, A); return 0; }}\n', ['5:24 P07'], "'A' is passed twice"),
+    'a pointer': (BEGIN + '\tfloat *p;\n}' + TAIL, ['7:8 P08'], 'declare an array'),
+    'a pointer as a parameter': (HEAD + 'dist ph(float *A, float B[N]) { B[0] = 1; }' + TAIL, ['4:15 P08'], 'declare an array'),
+    'an address': (BEGIN + '\tj = *(&i);\n}' + TAIL, ['7:6 P08'], 'use subscripts'),
+    'a structure': (BEGIN + '\tstruct { int a; } s;\n\tA[0] = 1;\n}' + TAIL, ['7:2 P08'], 'use arrays'),
+    'a static variable': (BEGIN + '\tstatic int c;\n\tA[0] = c;\n}' + TAIL, ['7:2 P08'], 'make it a parameter'),
+    'block sizes of another rank': (HEAD + 'dist ph(float A[N] by block(4,4) map regular(0), float B[N]) { }' + TAIL,
+                                    ['4:28 P03'], 'has 1 dimension, but 2 block sizes'),
+    'a mapping of another rank': (HEAD + 'dist ph(float A[N] by block(4) map regular(0,1), float B[N]) { }' + TAIL,
+                                  ['4:46 P04'], 'write (0)'),
+    'no mapping': (HEAD + 'dist ph(float A[N] by block(4), float B[N]) { }' + TAIL, ['4:31 P00'], 'write by block(...) map regular(...)'),
+    'a mapping alone': (HEAD + 'dist ph(float A[N] map regular(0), float B[N]) { }' + TAIL, ['4:20 P00'], 'by block(...) map regular(...)'),
+    'a block size that overflows': (HEAD + 'dist ph(float A[N] by block(2147483647 + 1) map regular(0), float B[N]) { }' + TAIL,
+                                    ['4:29 P01'], 'write one of its numbers as a long'),
+    'an extent that overflows': (HEAD + f'dist ph(float A[N * 1000000000], float B[N]) {{ A[0] = 1; }}' + TAIL,
+                                 ['4:17 P12'], 'write one of its numbers as a long'),
+    'a real block size': (HEAD + 'dist ph(float A[N] by block(N * 0.5) map regular(0), float B[N]) { }' + TAIL,
+                          ['4:29 P01'], 'such as N / 2'),
+    'a block size that divides by zero': (HEAD + 'dist ph(float A[N] by block(N / 0) map regular(0), float B[N]) { }' + TAIL,
+                                          ['4:29 P01'], 'it divides by zero'),
+    'a size that comes later': (HEAD + 'dist ph(float A[n] by block(4) map regular(0), int n) { }\nint main(void) { ph(A, 8); return 0; }\n',
+                                ['4:17 P12'], 'earlier integer parameters'),
+    'output': (BEGIN + '\tprintf("%g", A[0]);\n}' + TAIL, ['7:2 P08'], 'a call is no statement'),
+    'memory': (BEGIN + '\tA[0] = malloc(8);\n}' + TAIL, ['7:9 P09'], 'call it in the host'),
+    'a variable of the host': (HEAD + f'int count;\ndist ph({BOTH}) {{ count = 1; }}' + TAIL, ['5:62 P12'], 'pass it to the phase as a parameter'),
+    'two counters in a loop': (BEGIN + '\tfor (i = 0, j = 0; i < N; i++)\n\t\tA[i] = j;\n}' + TAIL, ['7:12 P00'], 'a loop has one counter'),
+    'an assignment in another one': (BEGIN + '\ti = j = 0;\n}' + TAIL, ['7:8 P00'], 'a statement of its own'),
+    'an assignment as a condition': (BEGIN + '\tif (i = 1)\n\t\tA[0] = 1;\n}' + TAIL, ['7:8 P00'], 'compares with =='),
+    'a whole array': (BEGIN + '\tA = B;\n}' + TAIL, ['7:2 P12'], 'needs 1 subscript here; loops'),
+    'a comma between subscripts': (BEGIN + '\tA[1,2] = 1;\n}' + TAIL, ['7:5 P00'], 'A[i][j]'),
+    '++ in an expression': (BEGIN + '\tA[i++] = 1;\n}' + TAIL, ['7:5 P00'], '++ and -- are statements'),
+    'a value of a phase': (BEGIN + '\treturn 1;\n}' + TAIL, ['7:2 P08'], 'its results are its OUT parameters'),
+    'a semicolon left out': (BEGIN + '\tA[0] = 1\n\tA[1] = 2;\n}' + TAIL, ['8:2 P00'], "expected ';' after the assignment"),
+    'a subscript out of bounds': (BEGIN + '\tA[8] = 1;\n}' + TAIL, ['7:4 P16'], 'out of bounds: 0 to 7'),
+    'too few arguments': (HEAD + f'dist ph({BOTH}) {{ }}\nint main(void) {{ ph(A); return 0; }}\n', ['5:18 P07'], 'takes 2 arguments, not 1'),
+}
+
+
+def wrong():
+    """One finding for one mistake: its place, its code, and what to write."""
+    for name, (source, wanted, words) in WRONG.items():
+        write('wrong.pnd', source)
+        ran = run(sonde, 'pandore', 'compile', 'wrong.pnd', '-o', 'wrong')
+        got = [f'{line}:{column} {code}' for line, column, code in re.findall(r'^wrong.pnd:(\d+):(\d+): error: (P\d\d): ', ran.stderr, re.M)]
+        check(ran.returncode == 5 and got == wanted and words in ran.stderr, f'wrong: {name}', got, wanted, ran.stderr)
+
+
 def diagnostics():
     for code, (source, line, column) in CASES.items():
         write('bad.pnd', source)
@@ -1271,6 +1331,7 @@ def main():
         remarks()
         arguments()
         diagnostics()
+        wrong()
         bad_days()
         mpi(want)
         os.chdir('/')

@@ -231,7 +231,7 @@ static bool is_named(const struct sn_pnd_program *program, const struct argument
 		const struct sn_pnd_token *t = token_at(program, arg->first + i);
 
 		if (i % 2 ? t->punct != '.' && t->punct != SN_PUNCT2('-', '>')
-			  : t->kind != SN_TOK_IDENT)
+			  : t->kind != SN_TOK_IDENT || sn_pnd_is_keyword(t->text))
 			return false;
 	}
 	return arg->count % 2;

@@ -43,7 +43,8 @@ bool sn_pnd_compile(struct sn_pnd_diags *diags, const struct sn_pnd_options *opt
 	bool ok;
 
 	sn_pnd_lex(diags, &options->lex, &program.tokens);
-	sn_pnd_parse(&program);
+	if (!diags->is_cut)
+		sn_pnd_parse(&program);
 	ok = !diags->errors;
 	out->nodes = program.nodes;
 	for (const struct sn_pnd_phase *ph = program.phases; ph; ph = ph->next)

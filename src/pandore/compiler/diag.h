@@ -40,6 +40,7 @@ struct sn_pnd_diags {
 	SN_VEC(struct sn_pnd_file) files;
 	SN_VEC(struct sn_pnd_diag) items;
 	size_t errors;
+	bool is_cut; /* a comment swallows the rest of a file: what is missing then is no finding */
 };
 
 /** Adds a finding. Codes 11, 14 and 15 are warnings. A finding that repeats another one of its line

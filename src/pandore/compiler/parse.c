@@ -11,9 +11,8 @@ enum { FUNCTION_LOCAL_BYTES_MAX = 1 << 20 };
 /* ---- declarations ---- */
 
 /* What is above INT64_MAX is too large for all that a constant is good for, as is INT64_MAX. */
-static bool parse_constant(struct sn_pnd_parser *p, int64_t *out)
+static bool take_constant(const struct sn_pnd_expr *e, int64_t *out)
 {
-	struct sn_pnd_expr *e = sn_pnd_parse_expr(p);
 	uint64_t bits;
 
 	if (!e || !sn_pnd_evaluate_bits(e, &bits))
@@ -23,17 +22,46 @@ static bool parse_constant(struct sn_pnd_parser *p, int64_t *out)
 	return true;
 }
 
+static bool divides_by_zero(const struct sn_pnd_expr *e)
+{
+	int64_t divisor;
+
+	return e && ((e->kind == SN_E_BINARY && (e->punct == '/' || e->punct == '%') &&
+		      sn_pnd_evaluate(e->b, &divisor) && !divisor) ||
+		     divides_by_zero(e->a) || divides_by_zero(e->b) || divides_by_zero(e->c));
+}
+
+static bool has_only_integers(const struct sn_pnd_expr *e)
+{
+	return !e || ((e->kind == SN_E_INT || e->kind == SN_E_BINARY || e->kind == SN_E_UNARY) &&
+		      has_only_integers(e->a) && has_only_integers(e->b));
+}
+
+/* Why an expression is no integer constant, and what to write. */
+static const char *why_no_constant(const struct sn_pnd_parser *p, const struct sn_pnd_expr *e)
+{
+	if (divides_by_zero(e))
+		return ": it divides by zero";
+	if (e && !sn_pnd_type_is_integer(e->type))
+		return ": it is a real number; write whole numbers, such as N / 2 for N * 0.5";
+	if (e && has_only_integers(e))
+		return ": it is too large for its type; write one of its numbers as a long, such "
+		       "as 1000000L";
+	return p->phase ? "; sizes are made of constants, earlier integer parameters and nodes"
+			: "; write a number, or names that #define gives one";
+}
+
 bool sn_pnd_parse_constant(struct sn_pnd_parser *p, int64_t *out, int code, const char *what)
 {
 	struct sn_pnd_scope *scope = p->scope, none = { 0 };
 	struct sn_pnd_pos pos = sn_pnd_peek(p, 0)->pos;
 	size_t errors = p->diags->errors, kept = p->diags->items.count;
-	bool ok;
+	const struct sn_pnd_expr *e;
 
 	p->scope = &none;
-	ok = parse_constant(p, out);
+	e = sn_pnd_parse_expr(p);
 	p->scope = scope;
-	if (ok)
+	if (take_constant(e, out))
 		return true;
 	p->diags->errors = errors; /* one finding for one cause */
 	p->diags->items.count = kept;
@@ -41,7 +69,8 @@ bool sn_pnd_parse_constant(struct sn_pnd_parser *p, int64_t *out, int code, cons
 		*out = 1;
 		return true;
 	}
-	sn_pnd_report(p->diags, pos, code, "%s is not an integer constant", what);
+	sn_pnd_report(p->diags, pos, code, "%s is not an integer constant%s", what,
+		      why_no_constant(p, e));
 	return false;
 }
 

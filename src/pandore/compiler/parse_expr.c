@@ -116,7 +116,7 @@ static bool resolve_call(struct sn_pnd_parser *p, struct sn_pnd_expr *call)
 		sn_pnd_report(
 			p->diags, call->pos, 9,
 			"'%s' is no function of this program nor one of math.h that is known to "
-			"have no effect but its value",
+			"have no effect but its value; call it in the host, and pass what it gives",
 			call->text);
 		return false;
 	}
@@ -211,6 +211,9 @@ static struct sn_pnd_var *declare_unknown(struct sn_pnd_parser *p, const struct 
 	struct sn_pnd_var *var = sn_arena_new(p->arena, struct sn_pnd_var);
 	struct sn_pnd_scope *outermost = p->scope;
 
+	/* a parameter that could not be read is in no list, and was reported */
+	if (p->phase && p->phase->has_unread_parameters)
+		goto declared;
 	for (const struct sn_pnd_var *g = p->program->globals; g; g = g->next)
 		if (!strcmp(g->name, name->text)) {
 			sn_pnd_report(p->diags, name->pos, p->phase ? 12 : 9,
@@ -219,9 +222,7 @@ static struct sn_pnd_var *declare_unknown(struct sn_pnd_parser *p, const struct 
 					       : "a function that a phase calls cannot use it");
 			goto declared;
 		}
-	/* a parameter that could not be read is in no list, and was reported */
-	if (!p->phase || !p->phase->has_unread_parameters)
-		report_undeclared(p, name);
+	report_undeclared(p, name);
 declared:
 	*var = (struct sn_pnd_var){ .name = name->text,
 				    .spelled = name->text,
@@ -291,9 +292,10 @@ static struct sn_pnd_expr *parse_variable(struct sn_pnd_parser *p, bool is_read)
 	if (e->kind == SN_E_INDEX && !parse_subscripts(p, e))
 		return NULL;
 	if (e->kind == SN_E_VAR && var->rank) {
-		sn_pnd_report(p->diags, e->pos, 12,
-			      "'%s' is an array and needs %d subscript%s here", var->spelled,
-			      var->rank, var->rank == 1 ? "" : "s");
+		sn_pnd_report(
+			p->diags, e->pos, 12,
+			"'%s' is an array and needs %d subscript%s here; loops work on whole arrays",
+			var->spelled, var->rank, var->rank == 1 ? "" : "s");
 		return NULL;
 	}
 	e->has_distributed |= var->is_distributed;

@@ -77,6 +77,21 @@ static void skip_parameter(struct sn_pnd_parser *p)
 }
 
 /* The list of dimensions; `pos` is the mapping's. */
+static void report_order(struct sn_pnd_parser *p, const struct sn_pnd_var *var,
+			 struct sn_pnd_pos pos)
+{
+	struct sn_text list = { 0 };
+
+	for (int d = 0; d < var->rank; d++)
+		sn_text_addf(&list, "%s%d", d ? "," : "", d);
+	sn_pnd_report(
+		p->diags, pos, 4,
+		"the mapping names each dimension of '%s' once, the slowest first; write (%s)%s",
+		var->spelled, list.chars ? list.chars : "",
+		var->rank > 1 ? " or another order of it" : "");
+	sn_text_free(&list);
+}
+
 static bool parse_order(struct sn_pnd_parser *p, struct sn_pnd_var *var, struct sn_pnd_pos pos)
 {
 	unsigned seen = 0;
@@ -89,17 +104,14 @@ static bool parse_order(struct sn_pnd_parser *p, struct sn_pnd_var *var, struct 
 		if (!sn_pnd_parse_constant(p, &d, 4, "a dimension in the mapping"))
 			return false;
 		if (d < 0 || d >= var->rank || (seen >> d & 1) || count >= var->rank) {
-			sn_pnd_report(p->diags, at, 4,
-				      "the mapping's list is not a permutation of 0 to %d",
-				      var->rank - 1);
+			report_order(p, var, at);
 			return false;
 		}
 		seen |= 1u << d;
 		var->order[count++] = (int)d;
 	} while (sn_pnd_accept(p, ','));
 	if (count != var->rank) {
-		sn_pnd_report(p->diags, pos, 4,
-			      "the mapping's list is not a permutation of 0 to %d", var->rank - 1);
+		report_order(p, var, pos);
 		return false;
 	}
 	return true;

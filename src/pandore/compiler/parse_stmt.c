@@ -414,6 +414,33 @@ static struct sn_pnd_stmt *parse_word(struct sn_pnd_parser *p, bool *matched)
 	return NULL;
 }
 
+/* "NAME:" */
+static bool refuse_label(struct sn_pnd_parser *p)
+{
+	const struct sn_pnd_token *t = sn_pnd_peek(p, 0);
+
+	if (t->kind != SN_TOK_IDENT || sn_pnd_peek(p, 1)->punct != ':' ||
+	    sn_pnd_is_keyword(t->text))
+		return false;
+	if (!p->has_goto)
+		sn_pnd_report(
+			p->diags, t->pos, 8,
+			"labels are for goto, which is not in Pandore C; use loops and conditions");
+	return true;
+}
+
+/* A structure or union is skipped with its members and what it declares. */
+static void skip_members(struct sn_pnd_parser *p)
+{
+	int depth = 0;
+
+	for (; sn_pnd_peek(p, 0)->kind != SN_TOK_END; p->at++) {
+		depth += sn_pnd_at_punct(p, '{') - sn_pnd_at_punct(p, '}');
+		if (depth <= 0 && sn_pnd_accept(p, ';'))
+			return;
+	}
+}
+
 static struct sn_pnd_stmt *parse_stmt_inner(struct sn_pnd_parser *p)
 {
 	const struct sn_pnd_token *token = sn_pnd_peek(p, 0);
@@ -434,8 +461,14 @@ static struct sn_pnd_stmt *parse_stmt_inner(struct sn_pnd_parser *p)
 	s = parse_word(p, &matched);
 	if (matched)
 		return s;
-	if (sn_pnd_refuse_word(p))
+	p->has_goto |= sn_pnd_at_word(p, "goto");
+	if (refuse_label(p))
 		return NULL;
+	if (sn_pnd_refuse_word(p)) {
+		if (sn_pnd_at_word(p, "struct") || sn_pnd_at_word(p, "union"))
+			skip_members(p);
+		return NULL;
+	}
 	if (sn_pnd_at_type(p)) {
 		sn_pnd_report(p->diags, token->pos, 0,
 			      "a declaration stands in a block; put it and what uses it in braces");
@@ -461,7 +494,7 @@ static struct sn_pnd_stmt *parse_stmt(struct sn_pnd_parser *p)
 		bool at_end =
 			p->at > start && p->program->tokens.items.items[p->at - 1].punct == '}';
 
-		if (errors == p->diags->errors)
+		if (errors == p->diags->errors && !p->has_goto)
 			sn_pnd_report(p->diags, last->pos, 0, "this is no statement");
 		if (!at_end &&
 		    !(p->at > start && p->program->tokens.items.items[p->at - 1].punct == ';'))
@@ -531,6 +564,12 @@ static struct sn_pnd_stmt *parse_block(struct sn_pnd_parser *p)
 
 		if (p->is_unclosed || at_outside(p))
 			break;
+		if (sn_pnd_at_word(p, "static") || sn_pnd_at_word(p, "register") ||
+		    sn_pnd_at_word(p, "volatile")) { /* the declaration behind it is read */
+			sn_pnd_refuse_word(p);
+			p->at++;
+			continue;
+		}
 		if (at_declaration(p)) {
 			parse_locals(p, &last);
 			continue;
@@ -558,7 +597,7 @@ struct sn_pnd_stmt *sn_pnd_parse_body(struct sn_pnd_parser *p)
 
 	p->counters = NULL;
 	p->loops = 0;
-	p->is_unclosed = false;
+	p->is_unclosed = p->has_goto = false;
 	body = parse_block(p);
 	if (body) {
 		for (last = &body->locals; *last; last = &(*last)->next)

@@ -32,6 +32,30 @@ bool sn_pnd_accept(struct sn_pnd_parser *p, uint32_t punct)
 	return there;
 }
 
+/* What to write in the place of C that is no Pandore C. */
+static const char *advice_on(const char *what, const struct sn_pnd_token *found)
+{
+	static const struct {
+		const char *expected, *found, *advice; /* expected: a part of what was, or NULL */
+	} advice[] = {
+		{ "subscript", ",", "; each subscript has brackets of its own: A[i][j]" },
+		{ "the loop's", ",",
+		  "; a loop has one counter: set others before it and in its body" },
+		{ "'map'", NULL, "; write by block(...) map regular(...)" },
+		{ NULL, "map", "; block sizes come before it: by block(...) map regular(...)" },
+		{ NULL, "by", "; a distribution follows the array's extents, before mode" },
+		{ "condition", "=", "; a condition compares with ==" },
+		{ "assignment", "=", "; each assignment is a statement of its own" },
+		{ "assignment", "?", "; what depends on a condition is written with if and else" },
+	};
+
+	for (size_t i = 0; i < sizeof(advice) / sizeof(*advice); i++)
+		if ((!advice[i].expected || strstr(what, advice[i].expected)) &&
+		    (!advice[i].found || !strcmp(found->text, advice[i].found)))
+			return advice[i].advice;
+	return "";
+}
+
 void sn_pnd_expected(struct sn_pnd_parser *p, const char *what)
 {
 	const struct sn_pnd_token *t = sn_pnd_peek(p, 0);
@@ -39,7 +63,8 @@ void sn_pnd_expected(struct sn_pnd_parser *p, const char *what)
 	if (t->kind == SN_TOK_END)
 		sn_pnd_report(p->diags, t->pos, 0, "expected %s, found the end of the file", what);
 	else
-		sn_pnd_report(p->diags, t->pos, 0, "expected %s, found '%.60s'", what, t->text);
+		sn_pnd_report(p->diags, t->pos, 0, "expected %s, found '%.60s'%s", what, t->text,
+			      advice_on(what, t));
 }
 
 bool sn_pnd_expect(struct sn_pnd_parser *p, uint32_t punct, const char *what)
@@ -161,6 +186,10 @@ bool sn_pnd_refuse_word(struct sn_pnd_parser *p)
 		{ "enum", "an enumeration stands outside of phases and functions" },
 		{ "typedef", "typedef is not in Pandore C; write the type" },
 		{ "extern", "extern is not in Pandore C; pass what is outside as a parameter" },
+		{ "static", "static is not in Pandore C, a phase keeps nothing between its calls; "
+			    "make it a parameter" },
+		{ "register", "register is not in Pandore C; leave the word out" },
+		{ "volatile", "volatile is not in Pandore C; leave the word out" },
 		{ "sizeof", "sizeof is not in Pandore C; write the number of bytes" },
 	};
 	const struct sn_pnd_token *t = sn_pnd_peek(p, 0);

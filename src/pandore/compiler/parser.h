@@ -28,6 +28,7 @@ struct sn_pnd_parser {
 	int zone;
 	bool is_constant;	     /* the globals parsed now are declared const */
 	bool is_unclosed;	     /* the end of the body was found to be missing */
+	bool has_goto;		     /* in the body: its label is no finding of its own */
 	int loops;		     /* around, in the phase or function */
 	struct sn_pnd_var *counters; /* declared in headers of loops: for the whole body, one of a
 					name and type */

@@ -57,7 +57,8 @@ static void skip_block_comment(struct sn_pnd_scanner *s)
 	while (peek(s, 0) >= 0 && !(peek(s, 0) == '*' && peek(s, 1) == '/'))
 		advance(s);
 	if (peek(s, 0) < 0)
-		sn_pnd_report(s->diags, start, 0, "this comment has no end");
+		sn_pnd_report(s->diags, start, 0, "this comment has no end; close it with */");
+	s->diags->is_cut |= peek(s, 0) < 0;
 	advance_by(s, 2);
 }
 
