@@ -210,6 +210,33 @@ struct sn_loop_variant {
 	uint32_t disturbed, faulted, runaway; /* instances without a timing */
 };
 
+/** Accesses of one instruction: `count` of them, each `stride_bytes` behind the one before. Those of a
+ *  group take turns: first each record's first access, then each one's second, and so on; a record
+ *  whose `count` is over is left out. sn_access_next (experiment/accesses.h) walks in that order. */
+struct sn_access_record {
+	uint64_t link_addr;    /* of the instruction, in the module of the window's loop */
+	uint64_t address;      /* of the first access, in the process */
+	int64_t stride_bytes;  /* 0 where `count` is 1 */
+	uint32_t count;	       /* at least 1 */
+	uint32_t size_bytes;   /* of one access, at least 1 */
+	uint32_t kind;	       /* enum sn_access_kind (wire/accesses.h) */
+	uint32_t group_length; /* records of the group that begins here; 0: not the first of one */
+};
+
+/** What one instance of a loop did with memory, loops within it included and functions that it calls
+ *  left out: a window of a trace. */
+struct sn_access_window {
+	uint32_t thread;
+	uint32_t stack;	   /* its leaf is the loop's header; SN_NONE: not known */
+	uint64_t number;   /* of the loop's instances in its thread, from 0 */
+	int64_t begin_ns;  /* windows of different threads may overlap */
+	int64_t end_ns;	   /* of the last that was recorded, where it is cut */
+	uint64_t accesses; /* that the records hold */
+	bool is_cut; /* accesses are missing at its end: the room was full, or the loop never ended */
+	const struct sn_access_record *records; /* in program order */
+	uint32_t record_count;
+};
+
 /** The lowest rate of samples that was asked for in a thread's life. */
 static inline double sn_process_least_hz(const struct sn_process *process)
 {
@@ -276,6 +303,7 @@ struct sn_experiment {
 	SN_VEC(struct sn_loop_instances) instances; /* as they were written */
 	SN_VEC(struct sn_loop_bucket) buckets;	    /* likewise */
 	SN_VEC(struct sn_loop_variant) variants;    /* likewise */
+	SN_VEC(struct sn_access_window) windows;    /* by thread, then time */
 	SN_VEC(struct sn_packet) packets;	    /* by process, then time */
 	SN_VEC(struct sn_trace_file) traces;
 	SN_VEC(struct sn_trace_path) trace_paths; /* by process, then id */

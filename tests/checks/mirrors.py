@@ -20,6 +20,7 @@ WITHOUT_TESTS = {
 INSIDE_THE_TARGET = 'runtime/'
 # Tests that are named after what they test, where that is no file of C.
 WITHOUT_SOURCE = {
+    'experiment/accesses': 'accesses.h',
     'machine/cores': 'all of src/machine/cores, by the rules that hold for every core',
     'unwind/shapes': 'the unwinder on frames of many compilers',
     'unwind/single_step': 'the unwinder at every instruction',
