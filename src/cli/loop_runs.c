@@ -12,6 +12,7 @@
 #include "cli/record.h"
 #include "profile/analysis.h"
 #include "record/streams.h"
+#include "rewrite/rewrite.h"
 #include "whatif/plans.h"
 
 /* The experiment that says which loops are hot: the one of --from, or that of a run of its own. */
@@ -41,15 +42,22 @@ static int find_first(const struct sn_args *args, struct sn_text *path)
 	return path->chars ? SN_EXIT_OK : code;
 }
 
-static void say_refusals(const struct sn_analysis *analysis, const struct sn_loop_plans *plans)
+static const char *verb_of(const struct sn_loop_run *run)
+{
+	return run->verb ? run->verb : "counted";
+}
+
+static void say_refusals(const struct sn_analysis *analysis, const struct sn_loop_run *run,
+			 const struct sn_loop_plans *plans)
 {
 	enum { SHOWN = 5 };
 
 	for (size_t i = 0; i < plans->refusals.count && i < SHOWN; i++) {
 		const struct sn_loop_refusal *refusal = &plans->refusals.items[i];
 
-		fprintf(stderr, "sonde: %s is not counted: %s\n",
-			analysis->program->loops.items[refusal->loop].code->label, refusal->why);
+		fprintf(stderr, "sonde: %s is not %s: %s\n",
+			analysis->program->loops.items[refusal->loop].code->label, verb_of(run),
+			refusal->why);
 	}
 	if (plans->refusals.count > SHOWN)
 		fprintf(stderr,
@@ -102,7 +110,7 @@ static sn_status make_plans(const struct sn_args *args, const struct sn_loop_run
 
 	if (status != SN_OK)
 		return status;
-	if (run->is_one_of_nest) {
+	if (run->is_one_of_nest && !(choice.is_all && run->variants & SN_REWRITER_INNERMOST)) {
 		keep_one_of_nest(analysis->profile, &choice.loops);
 		choice.is_all = false;
 	}
@@ -112,7 +120,7 @@ static sn_status make_plans(const struct sn_args *args, const struct sn_loop_run
 		return SN_OK;
 	if (plans->refusals.count)
 		status = sn_error_set(
-			err, SN_ERR_NO_DATA, "no loop can be counted; %s: %s",
+			err, SN_ERR_NO_DATA, "no loop can be %s; %s: %s", verb_of(run),
 			analysis->program->loops.items[plans->refusals.items[0].loop].code->label,
 			plans->refusals.items[0].why);
 	else
@@ -154,9 +162,9 @@ sn_status sn_cli_loop_run_of(const struct sn_args *args, const struct sn_loop_ru
 	if (status != SN_OK)
 		return status;
 	if (!sn_args_flag(args, "quiet")) {
-		fprintf(stderr, "sonde: %zu loops are counted, with %.0f %% of CPU time\n",
-			plans.loops, 100 * plans.covered_share);
-		say_refusals(analysis, &plans);
+		fprintf(stderr, "sonde: %zu loops are %s, with %.0f %% of CPU time\n", plans.loops,
+			verb_of(run), 100 * plans.covered_share);
+		say_refusals(analysis, run, &plans);
 	}
 	run_counted(args, run, &plans, into, result);
 	sn_loop_plans_free(&plans);

@@ -1,4 +1,4 @@
-/** Runs of a program whose loops are copies: sonde vprof and sonde decan. */
+/** Runs of a program whose loops are copies: sonde vprof, decan and trace. */
 #ifndef SN_CLI_LOOP_RUNS_H
 #define SN_CLI_LOOP_RUNS_H
 
@@ -9,6 +9,7 @@
 
 struct sn_loop_run {
 	const char *command, *view; /* their names; NULL: nothing is said of it when it is over */
+	const char *verb;	    /* what is done to loops; NULL: they are counted */
 	uint32_t variants;	    /* bits (1 << enum sn_decan_variant), as in sn_rewriter_plan */
 	uint32_t every;		    /* one in so many instances is timed; 0: found while running */
 	uint32_t budget_percent;    /* of variants; 0: no limit */

@@ -63,6 +63,8 @@ static const struct sn_column rewritable_columns[] = {
 	{ "why_not_fes", NULL, SN_CELL_TEXT, 0 },
 	{ "pf", "PF", SN_CELL_BOOL, 0 },
 	{ "why_not_pf", NULL, SN_CELL_TEXT, 0 },
+	{ "trace", "Trace", SN_CELL_BOOL, 0 },
+	{ "why_not_trace", NULL, SN_CELL_TEXT, 0 },
 };
 
 static const struct sn_column frame_columns[] = {
@@ -182,8 +184,8 @@ static void rewritable_rows(struct sn_table *table, const struct sn_loop_columns
 {
 	enum {
 		VARIANTS = SN_VARIANTS - SN_VARIANT_LS,
-		INSTANCES =
-			sizeof(rewritable_columns) / sizeof(*rewritable_columns) - 2 * VARIANTS - 2,
+		TRACE = sizeof(rewritable_columns) / sizeof(*rewritable_columns) - 2,
+		INSTANCES = TRACE - 2 * VARIANTS - 2,
 	};
 
 	for (uint32_t l = 0; l < function->loop_count; l++) {
@@ -203,6 +205,10 @@ static void rewritable_rows(struct sn_table *table, const struct sn_loop_columns
 			sn_table_set_int(table, column, not_this == NULL);
 			sn_table_set_text(table, column + 1, not_this);
 		}
+		if (!why_not)
+			why_not = sn_loop_recorder_refusal(structure, &function->loops[l]);
+		sn_table_set_int(table, TRACE, why_not == NULL);
+		sn_table_set_text(table, TRACE + 1, why_not);
 	}
 }
 

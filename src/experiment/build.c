@@ -153,6 +153,13 @@ static int waits_compare(const void *a, const void *b)
 	return compare(x->thread, y->thread, x->time_ns, y->time_ns);
 }
 
+static int windows_compare(const void *a, const void *b)
+{
+	const struct sn_access_window *x = a, *y = b;
+
+	return compare(x->thread, y->thread, x->begin_ns, y->begin_ns);
+}
+
 static int registers_compare(const void *a, const void *b)
 {
 	const struct sn_registers *x = a, *y = b;
@@ -197,6 +204,8 @@ void sn_experiment_sort(struct sn_experiment *e)
 		       event_counts_compare);
 	sort_if_needed(e->registers.items, e->registers.count, sizeof(*e->registers.items),
 		       registers_compare);
+	sort_if_needed(e->windows.items, e->windows.count, sizeof(*e->windows.items),
+		       windows_compare);
 	sort_if_needed(e->packets.items, e->packets.count, sizeof(*e->packets.items),
 		       packets_compare);
 	sort_if_needed(e->trace_paths.items, e->trace_paths.count, sizeof(*e->trace_paths.items),

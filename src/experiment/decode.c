@@ -259,6 +259,7 @@ static void image_decode(struct sn_decoder *decoder, const uint8_t *bytes, uint3
 	uint64_t damaged = image.damaged;
 
 	sn_decode_walk(&image, sn_decode_samples);
+	sn_decode_accesses_end(&image);
 	image.damaged = damaged;
 	process_end(&image);
 	sn_map_free(&image.segment_index);

@@ -340,6 +340,9 @@ void sn_decode_facts(struct image *image, const struct owner *owner, const void 
 	case SN_RECORD_PATH:
 		sn_decode_path(image, owner, record);
 		break;
+	case SN_RECORD_ACCESS_TABLE:
+		sn_decode_access_table(image, record);
+		break;
 	case SN_RECORD_COUNTER:
 		sn_decode_counter(image, record);
 		break;

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "experiment/decode.h"
+#include "wire/accesses.h"
 #include "wire/counters.h"
 #include "wire/data.h"
 #include "wire/variants.h"
@@ -42,6 +43,21 @@ struct path_node {
 	int64_t time_ns;
 };
 
+/* A loop's table, as its parts come. */
+struct access_bytes {
+	uint32_t loop, total, have;
+	uint8_t *bytes;
+};
+
+/* The window of a thread that has begun. */
+struct access_words {
+	bool is_open, is_cut;
+	uint32_t loop, stack;
+	uint64_t number;
+	int64_t begin_ns, end_ns;
+	SN_VEC(uint64_t) words;
+};
+
 /* One process image being decoded. */
 struct image {
 	struct sn_decoder *decoder;
@@ -60,7 +76,9 @@ struct image {
 	SN_VEC(struct thread_facts) facts;		       /* by thread index */
 	SN_VEC(const struct sn_record_thread_account *) tasks; /* the launcher's, by tid */
 	SN_VEC(struct path_node) paths;
-	SN_VEC(size_t) open_waits; /* in the experiment's waits */
+	SN_VEC(struct access_bytes) access_tables;
+	SN_VEC(struct access_words) access_words; /* by thread index */
+	SN_VEC(size_t) open_waits;		  /* in the experiment's waits */
 	uint32_t events
 		[SN_COUNTERS_MAX]; /* by a counter's index: number in the experiment + 1; 0: none */
 	uint64_t damaged;
@@ -123,6 +141,12 @@ void sn_decode_instances(struct image *image, const struct owner *owner,
 			 const struct sn_record_instances *record);
 void sn_decode_bucket(struct image *image, const struct owner *owner,
 		      const struct sn_record_bucket *record);
+/** decode_accesses.c: a loop's table, in the first pass; a part of a window in the second; after it,
+ *  windows that did not end. */
+void sn_decode_access_table(struct image *image, const struct sn_record_access_table *record);
+void sn_decode_accesses(struct image *image, const struct owner *owner,
+			const struct sn_record_accesses *record);
+void sn_decode_accesses_end(struct image *image);
 /** decode_counts.c: a counter, in the first pass, and one of its overflows in the second. */
 void sn_decode_counter(struct image *image, const struct sn_record_counter *record);
 void sn_decode_count(struct image *image, const struct owner *owner,

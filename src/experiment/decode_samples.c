@@ -208,7 +208,8 @@ void sn_decode_samples(struct image *image, const struct owner *owner, const voi
 
 	if (type != SN_RECORD_SAMPLE && type != SN_RECORD_WAIT && type != SN_RECORD_TALLY &&
 	    type != SN_RECORD_REGISTERS && type != SN_RECORD_INSTANCES &&
-	    type != SN_RECORD_BUCKET && type != SN_RECORD_VARIANT && type != SN_RECORD_COUNT)
+	    type != SN_RECORD_BUCKET && type != SN_RECORD_VARIANT && type != SN_RECORD_COUNT &&
+	    type != SN_RECORD_ACCESSES)
 		return;
 	if (!owner->is_known)
 		image->damaged++;
@@ -224,6 +225,8 @@ void sn_decode_samples(struct image *image, const struct owner *owner, const voi
 		sn_decode_bucket(image, owner, record);
 	else if (type == SN_RECORD_COUNT)
 		sn_decode_count(image, owner, record);
+	else if (type == SN_RECORD_ACCESSES)
+		sn_decode_accesses(image, owner, record);
 	else if (type == SN_RECORD_VARIANT)
 		sn_decode_variant(image, owner, record);
 	else

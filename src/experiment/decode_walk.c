@@ -48,6 +48,8 @@ static size_t record_minimum(uint8_t type)
 		[SN_RECORD_INSTANCES] = sizeof(struct sn_record_instances),
 		[SN_RECORD_BUCKET] = sizeof(struct sn_record_bucket),
 		[SN_RECORD_VARIANT] = sizeof(struct sn_record_variant),
+		[SN_RECORD_ACCESS_TABLE] = sizeof(struct sn_record_access_table),
+		[SN_RECORD_ACCESSES] = sizeof(struct sn_record_accesses),
 		[SN_RECORD_COUNTER] = sizeof(struct sn_record_counter),
 		[SN_RECORD_COUNT] = SN_COUNT_BYTES_LEAST,
 		[SN_RECORD_CHILD_KILLED] = sizeof(struct sn_record_child_killed),

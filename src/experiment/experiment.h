@@ -216,7 +216,7 @@ struct sn_loop_variant {
 struct sn_access_record {
 	uint64_t link_addr;    /* of the instruction, in the module of the window's loop */
 	uint64_t address;      /* of the first access, in the process */
-	int64_t stride_bytes;  /* 0 where `count` is 1 */
+	int64_t stride_bytes;  /* any; 0: each at the same place */
 	uint32_t count;	       /* at least 1 */
 	uint32_t size_bytes;   /* of one access, at least 1 */
 	uint32_t kind;	       /* enum sn_access_kind (wire/accesses.h) */

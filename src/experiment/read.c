@@ -304,6 +304,10 @@ static void times_from_start(struct sn_experiment *e)
 		e->samples.items[i].time_ns -= start_ns;
 	for (size_t i = 0; i < e->waits.count; i++)
 		e->waits.items[i].time_ns -= start_ns;
+	for (size_t i = 0; i < e->windows.count; i++) {
+		e->windows.items[i].begin_ns -= start_ns;
+		e->windows.items[i].end_ns -= start_ns;
+	}
 	for (size_t i = 0; i < e->packets.count; i++)
 		e->packets.items[i].time_ns -= start_ns;
 	for (size_t i = 0; i < e->event_counts.count; i++)

@@ -188,6 +188,8 @@ const char *rw_nest_begin(struct rw_nest *nest, struct sn_rewriter *rewriter,
 
 	*nest = (struct rw_nest){ .rewriter = rewriter, .function = function, .outer = outer };
 	nest->is_selected = sn_arena_array(&nest->arena, bool, function->loop_count);
+	nest->why_no_recorder =
+		sn_arena_array(&nest->arena, const char *, function->loop_count + 1u);
 	nest->plan_index = sn_arena_array(&nest->arena, uint32_t, function->loop_count);
 	nest->position = sn_arena_array(&nest->arena, int32_t, function->block_count + 1u);
 	memset(nest->position, 0xff, function->block_count * sizeof(*nest->position));

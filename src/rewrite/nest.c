@@ -4,7 +4,7 @@
  * stub. A call is made by the original: the copy jumps to it, and where it returns to the original
  * jumps back. So do the blocks that a jump table names.
  */
-#include "rewrite/variant_parts.h"
+#include "rewrite/recorder_parts.h"
 
 #include <assert.h>
 #include <string.h>
@@ -21,6 +21,7 @@ struct variant_copy {
 	struct rw_variant how;
 	int32_t *block_label; /* by the block's position */
 	int32_t exit;	      /* where edges that leave lead to; -1: where the loop's lead to */
+	struct rw_recorder *recorder; /* of the copy that records; NULL: it is none */
 };
 
 struct copy {
@@ -33,6 +34,7 @@ struct copy {
 	struct rw_sites sites;
 	uint32_t variants;
 	struct sn_plan_loop *plan_loops;
+	struct sn_text *tables;
 	struct variant_copy *variant; /* NULL: it is the nest */
 	const char *why;
 };
@@ -65,7 +67,9 @@ static int64_t stack_at_header(const struct rw_nest *nest, const struct sn_loop 
 
 static bool has_variants(const struct copy *copy, int32_t loop)
 {
-	return copy->plan_loops[copy->nest->plan_index[loop]].code[SN_VARIANT_ORIG] != 0;
+	const struct sn_plan_loop *of = &copy->plan_loops[copy->nest->plan_index[loop]];
+
+	return of->code[SN_VARIANT_ORIG] || of->recorder;
 }
 
 enum { OPS_MAX = 2 * SN_LOOP_DEPTH_MAX + 2 };
@@ -109,7 +113,7 @@ static size_t edge_ops(const struct copy *copy, const struct rw_block *from, uin
 }
 
 /* The label of a block of the nest or of the stub that leads to an address; -1: just outside. */
-static int32_t edge_label(struct copy *copy, const struct rw_block *from, uint64_t to)
+static int32_t plain_edge_label(struct copy *copy, const struct rw_block *from, uint64_t to)
 {
 	const struct rw_block *into = block_in(copy->nest, rw_block_at(copy->nest->function, to));
 	struct rw_op ops[OPS_MAX];
@@ -134,6 +138,21 @@ static int32_t edge_label(struct copy *copy, const struct rw_block *from, uint64
 	return stub.label;
 }
 
+/* The same, by way of what a copy that records notes there. */
+static int32_t edge_label(struct copy *copy, const struct rw_block *from, uint64_t to)
+{
+	int32_t label = plain_edge_label(copy, from, to);
+	const struct rw_block *into = block_in(copy->nest, rw_block_at(copy->nest->function, to));
+	int32_t at = into ? (int32_t)(into - copy->nest->blocks.items) : -1;
+
+	if (!copy->variant || !copy->variant->recorder || !from)
+		return label;
+	if (at >= 0 && !rw_body_has(copy->variant->body, (size_t)at))
+		at = -1;
+	return rw_recorder_edge(copy->variant->recorder, (size_t)(from - copy->nest->blocks.items),
+				at, label);
+}
+
 static void add_site(struct copy *copy, uint64_t link_addr, int32_t label)
 {
 	struct rw_site site = { link_addr, label };
@@ -153,7 +172,10 @@ static uint64_t behind_endbr(const struct rw_nest *nest, uint64_t link_addr)
 
 static void put_insn(struct copy *copy, const struct rw_insn *insn)
 {
-	if (copy->variant)
+	if (copy->variant && copy->variant->recorder)
+		rw_recorder_put_before(copy->variant->recorder,
+				       (uint32_t)(insn - copy->nest->insns.items));
+	if (copy->variant && !copy->variant->recorder)
 		rw_variant_put_insn(&copy->variant->how, insn,
 				    &copy->variant->body->actions[insn - copy->nest->insns.items]);
 	else
@@ -349,6 +371,9 @@ static void put_variant_blocks(struct copy *copy, bool counts_arrivals)
 			rw_put_align(copy->pieces, b->link_addr);
 		end = b->link_addr + b->size_bytes;
 		rw_label_place(copy->pieces, copy->variant->block_label[i]);
+		copy->pieces->link_addr = b->link_addr;
+		if (copy->variant->recorder)
+			rw_recorder_put_header(copy->variant->recorder, i, copy->block_label[i]);
 		if (counts_arrivals && b->link_addr == body->loop->header_link_addr)
 			put_arrival(copy, block);
 		put_block(copy, block);
@@ -403,6 +428,52 @@ static const char *put_variant(struct copy *copy, const struct rw_body *body,
 	return NULL;
 }
 
+/* The copy that records, its table, and where it begins; or why there is none. */
+static const char *put_recorder(struct copy *copy, const struct sn_loop *loop,
+				struct sn_plan_loop *out)
+{
+	struct rw_nest *nest = copy->nest;
+	size_t pieces = copy->pieces->items.count, labels = copy->pieces->labels.count;
+	size_t stubs = copy->stubs.count;
+	const struct rw_body body = { .nest = nest, .loop = loop };
+	struct rw_recorder recorder;
+	struct variant_copy variant = { .body = &body, .exit = -1, .recorder = &recorder };
+	int32_t header = nest->position[rw_block_at(nest->function, loop->header_link_addr)];
+	int32_t entry = rw_label_new(copy->pieces);
+	const char *why = rw_recorder_read(&recorder, nest, loop);
+
+	recorder.pieces = copy->pieces;
+	recorder.thunks = copy->thunks;
+	variant.block_label = sn_arena_array(&nest->arena, int32_t, nest->blocks.count + 1);
+	for (size_t i = 0; i < nest->blocks.count; i++)
+		variant.block_label[i] = rw_label_new(copy->pieces);
+	copy->variant = &variant;
+	if (!why) {
+		copy->pieces->link_addr = loop->header_link_addr;
+		rw_label_place(copy->pieces, entry);
+		rw_recorder_put_entry(&recorder);
+		rw_put_jump(copy->pieces, 0, variant.block_label[header], true);
+		put_variant_blocks(copy, !copy->inductions[loop->index]);
+		rw_recorder_put_stubs(&recorder, nest->plan_index[loop->index]);
+		why = recorder.why ? recorder.why : copy->why;
+	}
+	copy->variant = NULL;
+	copy->why = NULL;
+	if (why) {
+		copy->pieces->items.count = pieces;
+		copy->pieces->labels.count = labels;
+		copy->stubs.count = stubs;
+	} else {
+		out->recorder = (uint32_t)entry + 1;
+		out->unit_words = (uint32_t)rw_recorder_unit_words(&recorder);
+		out->table = (uint32_t)copy->tables->length;
+		rw_recorder_add_table(&recorder, copy->tables);
+		out->table_bytes = (uint32_t)copy->tables->length - out->table;
+	}
+	rw_recorder_free(&recorder);
+	return why;
+}
+
 /* Where memory tells where to go on, or where in memory it is, what the loop itself or another thread
  * stores might do; a division might be by zero. */
 static uint32_t guarded_of(const struct rw_body *body)
@@ -421,7 +492,9 @@ static void put_variants(struct copy *copy, const struct sn_loop *loop)
 	struct sn_plan_loop *out = &copy->plan_loops[copy->nest->plan_index[loop->index]];
 	struct rw_body body;
 
-	if (rw_body_read(copy->nest, loop, &body))
+	if (copy->variants & SN_REWRITER_RECORDER)
+		copy->nest->why_no_recorder[loop->index] = put_recorder(copy, loop, out);
+	if (copy->variants & SN_REWRITER_RECORDER || rw_body_read(copy->nest, loop, &body))
 		return;
 	out->guarded = guarded_of(&body);
 	for (int v = 0; v < SN_VARIANTS; v++)
@@ -471,6 +544,8 @@ static void put_all_variants(struct copy *copy)
 	for (uint32_t l = 0; copy->variants && l < function->loop_count; l++)
 		if (copy->nest->is_selected[l] && !is_left_out(copy, l))
 			put_variants(copy, &function->loops[l]);
+		else if (copy->nest->is_selected[l])
+			copy->nest->why_no_recorder[l] = "a loop within it is chosen, too";
 }
 
 /* Flags that are read where an edge goes. */
@@ -523,13 +598,15 @@ static void find_inductions(struct copy *copy)
 
 const char *rw_nest_copy(struct rw_nest *nest, struct rw_pieces *pieces,
 			 const struct rw_thunks *thunks, uint32_t variants,
-			 struct sn_plan_loop *plan_loops, struct rw_patches *patches)
+			 struct sn_plan_loop *plan_loops, struct rw_patches *patches,
+			 struct sn_text *tables)
 {
 	struct copy copy = { .nest = nest,
 			     .pieces = pieces,
 			     .thunks = thunks,
 			     .variants = variants,
-			     .plan_loops = plan_loops };
+			     .plan_loops = plan_loops,
+			     .tables = tables };
 	uint64_t header = nest->outer->header_link_addr;
 
 	find_inductions(&copy);

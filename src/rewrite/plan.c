@@ -79,6 +79,10 @@ static void plan_write(struct rw_plan *plan, const struct sn_rewriter *rewriter,
 	set_id(&header, sn_image_id(rewriter->image));
 	rw_pieces_write(&plan->pieces, code);
 	for (size_t i = 0; i < plan->loops.count; i++)
+		if (plan->loops.items[i].recorder)
+			plan->loops.items[i].recorder = rw_label_offset(
+				&plan->pieces, (int32_t)plan->loops.items[i].recorder - 1);
+	for (size_t i = 0; i < plan->loops.count; i++)
 		for (int v = 0; v < SN_VARIANTS; v++)
 			if (plan->loops.items[i].code[v])
 				plan->loops.items[i].code[v] = rw_label_offset(
@@ -87,6 +91,8 @@ static void plan_write(struct rw_plan *plan, const struct sn_rewriter *rewriter,
 	add_patches(plan, &body, &header);
 	add_relocations(plan, &body, &header);
 	add_map(plan, &body, &header);
+	header.table_bytes = (uint32_t)plan->tables.length;
+	add_bytes(&body, plan->tables.chars, plan->tables.length);
 	header.code_bytes = size;
 	add_bytes(&body, code, size);
 	for (int c = 0; c < SN_PLAN_CALLS; c++)
@@ -111,12 +117,15 @@ static size_t add_function(struct rw_plan *plan, struct sn_rewriter *rewriter,
 	for (uint32_t l = 0; l < function->loop_count; l++) {
 		if (!is_selected[l] || is_in[l])
 			continue;
-		why_not[l] = rw_plan_add(plan, rewriter, &function->loops[l], is_selected);
-		for (uint32_t inner = l; !why_not[l] && inner < function->loop_count; inner++)
+		const char *why =
+			rw_plan_add(plan, rewriter, &function->loops[l], is_selected, why_not);
+		if (why)
+			why_not[l] = why;
+		for (uint32_t inner = l; !why && inner < function->loop_count; inner++)
 			if (is_selected[inner] &&
 			    rw_loop_holds(function, (int32_t)l, (int32_t)inner)) {
 				is_in[inner] = true;
-				added++;
+				added += why_not[inner] == NULL;
 			}
 	}
 	free(is_in);

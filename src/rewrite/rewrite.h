@@ -15,6 +15,9 @@
 
 struct sn_rewriter;
 
+/** In place of the bits of variants: loops get a copy that records the addresses of their accesses to
+ * memory (wire/accesses.h). Others are counted, too, and refused as what they were asked for. */
+#define SN_REWRITER_RECORDER (1u << 30)
 /** Beside the bits of variants: a loop that holds another one of the plan has none, so that counts of all are
  * exact. (While a loop is timed as ORIG or PF, those in it are not counted.) */
 #define SN_REWRITER_INNERMOST (1u << 31)
@@ -32,11 +35,15 @@ const char *sn_rewriter_refusal(struct sn_rewriter *rewriter, const struct sn_lo
 void sn_loop_variants_judge(struct sn_structure *structure, const struct sn_loop *loop,
 			    const char **why);
 
+/** Likewise why such a loop cannot have a copy that records its accesses; NULL: it can. */
+const char *sn_loop_recorder_refusal(struct sn_structure *structure, const struct sn_loop *loop);
+
 /**
  * The plan for these loops of the module, as a file's bytes (wire/plan.h) added to `out`. Loops
  * within one that is among them are counted in its copy. `variants`: bits (1 << enum sn_decan_variant) of
  * those that they shall have besides ORIG, if they can; 0: none; and SN_REWRITER_INNERMOST. `refusals`, if not NULL, has an entry for
- * each loop: NULL, or why it is not in the plan. The number of those that are; 0: no plan.
+ * each loop: NULL, or why it is not in the plan (or cannot record, if it shall). The number of the others;
+ * 0: no plan.
  */
 size_t sn_rewriter_plan(struct sn_rewriter *rewriter, const struct sn_loop *const *loops,
 			size_t count, uint32_t variants, const char **refusals,

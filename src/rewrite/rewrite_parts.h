@@ -45,10 +45,11 @@ struct rw_nest {
 	struct sn_rewriter *rewriter;
 	const struct sn_function *function;
 	const struct sn_loop *outer;
-	bool *is_selected;	 /* by the index of a loop */
-	uint32_t *plan_index;	 /* likewise: of selected loops, in the plan */
-	int32_t *position;	 /* block of the function -> index in blocks, -1 */
-	const uint8_t *flags_in; /* flags.c: block of the function -> flags that are read */
+	bool *is_selected;	      /* by the index of a loop */
+	uint32_t *plan_index;	      /* likewise: of selected loops, in the plan */
+	int32_t *position;	      /* block of the function -> index in blocks, -1 */
+	const uint8_t *flags_in;      /* flags.c: block of the function -> flags that are read */
+	const char **why_no_recorder; /* by the index of a loop; NULL: it has one, or needs none */
 	struct sn_arena arena;
 	SN_VEC(struct rw_block) blocks; /* by address */
 	SN_VEC(struct rw_insn) insns;
@@ -180,6 +181,10 @@ void rw_put_thunks(struct rw_pieces *pieces, struct rw_thunks *thunks);
 void rw_put_ops(struct rw_pieces *pieces, const struct rw_thunks *thunks, const struct rw_op *ops,
 		size_t count, bool keeps_flags);
 
+/** A copy that records has no room: asks, and jumps to `on` (there is room now) or `off`. */
+void rw_put_full(struct rw_pieces *pieces, const struct rw_thunks *thunks, uint32_t plan_index,
+		 int32_t on, int32_t off);
+
 /** The flags on the stack, below the red zone, and back. */
 void rw_put_flags_pushed(struct rw_pieces *pieces);
 void rw_put_flags_popped(struct rw_pieces *pieces);
@@ -213,7 +218,8 @@ const char *rw_sites_place(const struct rw_nest *nest, struct rw_sites *sites,
 /** Adds the copy and its patches; why not, or NULL. */
 const char *rw_nest_copy(struct rw_nest *nest, struct rw_pieces *pieces,
 			 const struct rw_thunks *thunks, uint32_t variants,
-			 struct sn_plan_loop *plan_loops, struct rw_patches *patches);
+			 struct sn_plan_loop *plan_loops, struct rw_patches *patches,
+			 struct sn_text *tables);
 
 /** For each variant why the nest, which is one loop, cannot have it, or NULL; by making it. */
 void rw_nest_judge(struct rw_nest *nest, const char **why);
@@ -228,13 +234,14 @@ struct rw_plan {
 	struct rw_patches patches;
 	/* `code` has labels + 1 until all is laid out */
 	SN_VEC(struct sn_plan_loop) loops;
+	struct sn_text tables;
 };
 void rw_plan_begin(struct rw_plan *plan);
 void rw_plan_end(struct rw_plan *plan);
 /** Adds a nest, or leaves the plan as it was and says why. `is_selected`: by the index of a loop; those
- * within `outer` are counted, too; NULL: none. */
+ * within `outer` are counted, too; NULL: none. `why_not` is set of loops that cannot record. */
 const char *rw_plan_add(struct rw_plan *plan, struct sn_rewriter *rewriter,
-			const struct sn_loop *outer, const bool *is_selected);
+			const struct sn_loop *outer, const bool *is_selected, const char **why_not);
 
 struct sn_rewriter {
 	struct sn_image *image;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "rewrite/rewrite_parts.h"
+#include "rewrite/recorder_parts.h"
 
 struct sn_rewriter *sn_rewriter_new(struct sn_image *image, struct sn_structure *structure)
 {
@@ -36,13 +36,15 @@ void rw_plan_end(struct rw_plan *plan)
 	rw_pieces_free(&plan->pieces);
 	sn_vec_free(&plan->patches.patches);
 	sn_vec_free(&plan->loops);
+	sn_text_free(&plan->tables);
 }
 
 const char *rw_plan_add(struct rw_plan *plan, struct sn_rewriter *rewriter,
-			const struct sn_loop *outer, const bool *is_selected)
+			const struct sn_loop *outer, const bool *is_selected, const char **why_not)
 {
 	size_t pieces = plan->pieces.items.count, labels = plan->pieces.labels.count;
 	size_t patches = plan->patches.patches.count, loops = plan->loops.count;
+	size_t tables = plan->tables.length;
 	struct rw_nest nest;
 	const char *why;
 
@@ -61,12 +63,16 @@ const char *rw_plan_add(struct rw_plan *plan, struct sn_rewriter *rewriter,
 		why = "there are more loops than a plan can have";
 	if (!why)
 		why = rw_nest_copy(&nest, &plan->pieces, &plan->thunks, plan->variants,
-				   plan->loops.items, &plan->patches);
+				   plan->loops.items, &plan->patches, &plan->tables);
+	for (uint32_t l = 0; !why && l < outer->function->loop_count; l++)
+		if (nest.is_selected[l])
+			why_not[l] = nest.why_no_recorder[l];
 	if (why) {
 		plan->pieces.items.count = pieces;
 		plan->pieces.labels.count = labels;
 		plan->patches.patches.count = patches;
 		plan->loops.count = loops;
+		plan->tables.length = tables;
 	}
 	rw_nest_end(&nest);
 	return why;
@@ -95,4 +101,19 @@ void sn_loop_variants_judge(struct sn_structure *structure, const struct sn_loop
 		rw_nest_judge(&nest, why);
 	rw_nest_end(&nest);
 	sn_arena_free(&rewriter.arena);
+}
+
+const char *sn_loop_recorder_refusal(struct sn_structure *structure, const struct sn_loop *loop)
+{
+	struct sn_rewriter rewriter = { .structure = structure };
+	struct rw_recorder recorder = { 0 };
+	struct rw_nest nest;
+	const char *why = rw_nest_begin(&nest, &rewriter, loop, NULL);
+
+	if (!why)
+		why = rw_recorder_read(&recorder, &nest, loop);
+	rw_recorder_free(&recorder);
+	rw_nest_end(&nest);
+	sn_arena_free(&rewriter.arena);
+	return why;
 }

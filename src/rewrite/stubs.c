@@ -261,11 +261,8 @@ void rw_put_flags_popped(struct rw_pieces *pieces)
 	pieces->below = 0;
 }
 
-void rw_put_ops(struct rw_pieces *pieces, const struct rw_thunks *thunks, const struct rw_op *ops,
-		size_t count, bool keeps_flags)
+static void put_registers_saved(struct rw_pieces *pieces, bool uses_rdx, bool keeps_flags)
 {
-	bool uses_rdx = count > 1 || ops[0].kind != RW_COUNT;
-
 	RW_PUT(pieces, 0x48, 0x8d, 0x64, 0x24, 0x80); /* lea rsp, [rsp - 128] */
 	pieces->below = RED_ZONE_BYTES;
 	RW_PUT(pieces, 0x50); /* push rax, rcx, rdx */
@@ -278,6 +275,14 @@ void rw_put_ops(struct rw_pieces *pieces, const struct rw_thunks *thunks, const 
 	}
 	if (keeps_flags)
 		put_flags_saved(pieces);
+}
+
+void rw_put_ops(struct rw_pieces *pieces, const struct rw_thunks *thunks, const struct rw_op *ops,
+		size_t count, bool keeps_flags)
+{
+	bool uses_rdx = count > 1 || ops[0].kind != RW_COUNT;
+
+	put_registers_saved(pieces, uses_rdx, keeps_flags);
 	for (size_t i = 0; i < count; i++) {
 		int32_t done = rw_label_new(pieces);
 
@@ -291,4 +296,27 @@ void rw_put_ops(struct rw_pieces *pieces, const struct rw_thunks *thunks, const 
 		rw_label_place(pieces, done);
 	}
 	put_registers_restored(pieces, uses_rdx, keeps_flags);
+}
+
+void rw_put_full(struct rw_pieces *pieces, const struct rw_thunks *thunks, uint32_t plan_index,
+		 int32_t on, int32_t off)
+{
+	int32_t none = rw_label_new(pieces);
+
+	put_registers_saved(pieces, true, true);
+	put_table(pieces);
+	RW_PUT(pieces, 0x48, 0x85, 0xc0); /* test rax, rax */
+	rw_put_jump(pieces, 0x74, none, true);
+	put_slot(pieces, plan_index);
+	RW_PUT(pieces, 0x48, 0x85, 0xc9); /* test rcx, rcx */
+	rw_put_jump(pieces, 0x74, none, true);
+	rw_put_call(pieces, thunks->label[SN_PLAN_CALL_FULL]);
+	RW_PUT(pieces, 0x48, 0x85, 0xc9);
+	rw_put_jump(pieces, 0x74, none, true);
+	put_registers_restored(pieces, true, true);
+	rw_put_jump(pieces, 0, on, false);
+	rw_label_place(pieces, none);
+	pieces->below = SAVED_BYTES + 8;
+	put_registers_restored(pieces, true, true);
+	rw_put_jump(pieces, 0, off, false);
 }

@@ -11,7 +11,7 @@ struct steps {
 	int64_t step[16]; /* of the only writer; 0: no constant */
 };
 
-static int64_t step_of(const struct rw_action *action)
+int64_t rw_action_step(const struct rw_action *action)
 {
 	const ZydisDecodedOperand *o = action->operands;
 	bool is_constant =
@@ -29,7 +29,8 @@ static int64_t step_of(const struct rw_action *action)
 	case ZYDIS_MNEMONIC_SUB:
 		return is_constant ? -o[1].imm.value.s : 0;
 	case ZYDIS_MNEMONIC_LEA:
-		return o[1].mem.base == o[0].reg.value && o[1].mem.index == ZYDIS_REGISTER_NONE
+		return o[1].mem.base == o[0].reg.value && o[1].mem.index == ZYDIS_REGISTER_NONE &&
+				       action->insn.address_width == 64
 			       ? o[1].mem.disp.value
 			       : 0;
 	default:
@@ -46,7 +47,7 @@ static void find_steps(const struct rw_body *body, struct steps *steps)
 		for (int reg = 0; reg < 16; reg++)
 			if (action->effect.writes & 1ULL << reg) {
 				steps->writes[reg]++;
-				steps->step[reg] = step_of(action);
+				steps->step[reg] = rw_action_step(action);
 			}
 	}
 }

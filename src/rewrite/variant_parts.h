@@ -69,6 +69,8 @@ static inline bool rw_body_has(const struct rw_body *body, size_t block)
 		body->nest->function, (int32_t)body->loop->index,
 		body->nest->function->blocks[body->nest->blocks.items[block].index].loop);
 }
+/** How far an instruction moves the register that it writes; 0: by no constant. */
+int64_t rw_action_step(const struct rw_action *action);
 /** Finds strides, fixed addresses and recurrences. */
 void rw_body_find_addresses(struct rw_body *body);
 

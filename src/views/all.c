@@ -14,6 +14,8 @@
 	X(instances)                                                                               \
 	X(causal)                                                                                  \
 	X(variants)                                                                                \
+	X(windows)                                                                                 \
+	X(accesses)                                                                                \
 	X(calls)                                                                                   \
 	X(tree)                                                                                    \
 	X(callers)                                                                                 \

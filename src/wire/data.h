@@ -205,6 +205,8 @@ enum sn_record_type {
 	SN_RECORD_VARIANT, /* changes likewise */
 	SN_RECORD_COUNTER,
 	SN_RECORD_COUNT,
+	SN_RECORD_ACCESS_TABLE,
+	SN_RECORD_ACCESSES,
 	SN_RECORD_KINDS,
 };
 

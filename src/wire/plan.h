@@ -1,7 +1,7 @@
 /**
  * A plan: which loops of one module run as copies, and the bytes of these copies (docs/format/plan.md).
  *
- *   [header][loops][patches][relocations][map][code]      little-endian, x86-64 only
+ *   [header][loops][patches][relocations][map][tables][code]      little-endian, x86-64 only
  *
  * The launcher decodes and encodes; the runtime only maps the code within 2 GB of the module, adds
  * what depends on where it lies, and writes the patches. A plan belongs to the file with its
@@ -15,6 +15,9 @@
  * A loop may have variants: further copies of it. Those that run in its place (LS, FP, ARITH, DL1,
  * FES) are begun by SN_PLAN_CALL_RUN with the registers as the loop has them, and jump to
  * SN_PLAN_CALL_EXIT. ORIG and PF are the execution itself, and leave as the loop does.
+ *
+ * So does a copy that records: it writes the words of wire/accesses.h to where the thread's word says,
+ * and calls SN_PLAN_CALL_FULL when as many arrivals at headers as the thread's units have come.
  */
 #ifndef SN_WIRE_PLAN_H
 #define SN_WIRE_PLAN_H
@@ -27,11 +30,12 @@
 #define SN_PLAN_MAGIC 0x4e414c50444e4f53ULL /* "SONDPLAN" */
 
 enum {
-	SN_PLAN_VERSION = 2,
+	SN_PLAN_VERSION = 3,
 	SN_PLAN_ID_MAX = 64,	  /* room for a build-id; more than SN_BUILD_ID_MAX */
 	SN_PLAN_EXPECTED_MAX = 8, /* bytes of a patch */
 	SN_PLAN_LOOPS_MAX = 4096,
 	SN_PLAN_CODE_MAX = 64 << 20,
+	SN_PLAN_UNIT_WORDS_MAX = 8192,
 	SN_PLAN_BUCKETS = 32, /* by cycles an iteration, SN_RECORD_BUCKET */
 };
 
@@ -42,6 +46,8 @@ enum sn_plan_call {
 			       the variant that is to run in the loop's place, or 0 */
 	SN_PLAN_CALL_END,   /* likewise; gives nothing */
 	SN_PLAN_CALL_NEXT,  /* after BEGIN: gives the code that the loop goes on with, or 0 */
+	SN_PLAN_CALL_FULL, /* rcx: the record; there may be no room for what comes next. Gives 0: the
+			       loop goes on in the copy that records nothing */
 	/* not by a thunk, as they are about all registers */
 	SN_PLAN_CALL_RUN,  /* called; rcx: code; rdx: the stack pointer in the loop; SN_PLAN_SAVED
 			      bytes below its red zone are the loop's rax, rcx, rdx */
@@ -51,11 +57,14 @@ enum sn_plan_call {
 
 /** The thread's words that copies read: offsets from SN_PLAN_THREAD. */
 enum sn_plan_thread_word {
-	SN_PLAN_WORD_TABLE = 0,	   /* the slot table */
-	SN_PLAN_WORD_CONTEXT = 8,  /* memory of the thread's variants */
-	SN_PLAN_WORD_TARGET = 16,  /* where the loop goes on */
-	SN_PLAN_WORD_RAX = 24,	   /* rax as a variant begins with */
-	SN_PLAN_WORD_ARRIVALS = 32 /* at the header, in copies that count nothing else */
+	SN_PLAN_WORD_TABLE = 0,	    /* the slot table */
+	SN_PLAN_WORD_CONTEXT = 8,   /* memory of the thread's variants */
+	SN_PLAN_WORD_TARGET = 16,   /* where the loop goes on */
+	SN_PLAN_WORD_RAX = 24,	    /* rax as a variant begins with */
+	SN_PLAN_WORD_ARRIVALS = 32, /* at the header, in copies that count nothing else */
+	SN_PLAN_WORD_RECORD = 40,   /* where a copy that records writes next */
+	SN_PLAN_WORD_UNITS = 48,    /* arrivals at headers for which there is room */
+	SN_PLAN_WORD_SAVED = 56,    /* two registers of the loop */
 };
 
 /** Memory of a thread's variants, from SN_PLAN_WORD_CONTEXT on: what DL1 reads and writes instead of
@@ -80,7 +89,7 @@ struct sn_plan_header {
 	uint64_t hash; /* sn_plan_hash of all bytes behind the header */
 	uint8_t id[SN_PLAN_ID_MAX];
 	uint32_t id_bytes;
-	uint32_t loop_count, patch_count, relocation_count, map_count, code_bytes;
+	uint32_t loop_count, patch_count, relocation_count, map_count, table_bytes, code_bytes;
 	uint32_t calls[SN_PLAN_CALLS]; /* in the code: 8 bytes each, for the address to call */
 };
 
@@ -99,6 +108,9 @@ struct sn_plan_loop {
 	 * loop stores tell it where to go on */
 	uint32_t guarded;
 	uint32_t code[SN_VARIANTS]; /* where variants begin; 0: there is none */
+	uint32_t recorder;	    /* where the copy that records begins; 0: there is none */
+	uint32_t unit_words; /* it writes at most so many words from one header to the next */
+	uint32_t table, table_bytes; /* of wire/accesses.h: offset in the tables */
 	uint32_t reserved;
 };
 
@@ -146,8 +158,8 @@ struct sn_plan_slot {
 	uint64_t buckets[SN_PLAN_BUCKETS]; /* of a struct sn_record_bucket */
 };
 
-_Static_assert(sizeof(struct sn_plan_header) == 144, "no padding in a plan");
-_Static_assert(sizeof(struct sn_plan_loop) == 56, "no padding in a plan");
+_Static_assert(sizeof(struct sn_plan_header) == 152, "no padding in a plan");
+_Static_assert(sizeof(struct sn_plan_loop) == 72, "no padding in a plan");
 _Static_assert(sizeof(struct sn_plan_patch) == 24, "no padding in a plan");
 _Static_assert(sizeof(struct sn_plan_map) == 16, "no padding in a plan");
 
@@ -167,6 +179,7 @@ struct sn_plan {
 	const struct sn_plan_patch *patches;
 	const struct sn_plan_relocation *relocations;
 	const struct sn_plan_map *map;
+	const uint8_t *tables;
 	const uint8_t *code;
 };
 
@@ -178,6 +191,12 @@ static inline int sn_plan_parts_fit(const struct sn_plan *plan)
 		for (uint32_t v = 0; v < SN_VARIANTS; v++)
 			if (plan->loops[i].code[v] >= header->code_bytes)
 				return 0;
+	for (uint32_t i = 0; i < header->loop_count; i++)
+		if (plan->loops[i].recorder >= header->code_bytes ||
+		    plan->loops[i].unit_words > SN_PLAN_UNIT_WORDS_MAX ||
+		    plan->loops[i].table > header->table_bytes ||
+		    header->table_bytes - plan->loops[i].table < plan->loops[i].table_bytes)
+			return 0;
 	for (uint32_t i = 0; i < header->patch_count; i++) {
 		const struct sn_plan_patch *patch = &plan->patches[i];
 
@@ -216,7 +235,7 @@ static inline int sn_plan_read(const void *bytes, uint64_t count, struct sn_plan
 	    header->version != SN_PLAN_VERSION || header->header_bytes != sizeof(*header) ||
 	    header->file_bytes != count || !header->id_bytes || header->id_bytes > SN_PLAN_ID_MAX ||
 	    header->loop_count > SN_PLAN_LOOPS_MAX || !header->code_bytes ||
-	    header->code_bytes > SN_PLAN_CODE_MAX)
+	    header->code_bytes > SN_PLAN_CODE_MAX || header->table_bytes % 8)
 		return 0;
 	plan->header = header;
 	plan->loops = (const void *)((const uint8_t *)bytes + need);
@@ -227,6 +246,8 @@ static inline int sn_plan_read(const void *bytes, uint64_t count, struct sn_plan
 	need += (uint64_t)header->relocation_count * sizeof(*plan->relocations);
 	plan->map = (const void *)((const uint8_t *)bytes + need);
 	need += (uint64_t)header->map_count * sizeof(*plan->map);
+	plan->tables = (const uint8_t *)bytes + need;
+	need += header->table_bytes;
 	plan->code = (const uint8_t *)bytes + need;
 	if (need + header->code_bytes != count ||
 	    header->hash !=

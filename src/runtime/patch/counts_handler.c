@@ -13,7 +13,7 @@ enum {
 
 __thread struct sn_patch_words sn_patch_words __attribute__((tls_model("initial-exec")));
 
-static int64_t now_ns(void)
+int64_t sn_patch_now_ns(void)
 {
 	struct timespec now = { 0 };
 
@@ -36,7 +36,7 @@ void *sn_patch_new_record(struct sn_thread *self, uint8_t type, uint32_t bytes, 
 {
 	struct sn_record_header *header;
 
-	header = sn_writer_reserve(&self->writer, bytes, now_ns());
+	header = sn_writer_reserve(&self->writer, bytes, sn_patch_now_ns());
 	if (!header) {
 		sn_lose(SN_LOSS_NO_SPACE);
 		return NULL;
@@ -92,25 +92,33 @@ uint64_t sn_patch_begin(struct sn_record_instances *record, uint64_t stack_point
 	uint64_t code = 0;
 
 	/* a loop without variants of its own is timed as if there were none */
-	record->countdown =
-		sn_patches.has_variants && sn_patches.loops[record->loop].variants[SN_VARIANT_ORIG]
-			? sn_variant_countdown(record)
-			: next_countdown(record);
+	record->countdown = sn_patches.loops[record->loop].recorder ? sn_trace_countdown(record)
+			    : sn_patches.has_variants &&
+					    sn_patches.loops[record->loop].variants[SN_VARIANT_ORIG]
+				    ? sn_variant_countdown(record)
+				    : next_countdown(record);
 	if (record->is_open) {
 		/* further in, by recursion or in a handler: that one goes on */
 		if (stack_pointer < record->open_stack_pointer)
 			return 0;
 		record->left++;
-		record->sum += sn_variant_arrivals(record);
+		record->sum += sn_variant_arrivals(record) + sn_trace_arrivals(record);
 	}
 	record->open_stack_pointer = stack_pointer;
 	record->open_number = record->entries - 1;
 	record->open_sum = record->step ? record->sum + record->last_entry : record->sum;
 	if (sn_patches.has_variants)
 		code = sn_variant_begin(record, stack_pointer);
+	if (sn_patches.has_recorders)
+		sn_trace_begin(record, stack_pointer);
 	record->is_open = 1;
 	record->open_tsc = __builtin_ia32_rdtsc();
 	return code;
+}
+
+uint64_t sn_patch_next(struct sn_record_instances *record)
+{
+	return sn_patches.has_recorders ? sn_trace_next(record) : sn_variant_next(record);
 }
 
 /* Every second of the kept ones goes, and from here on half as many are kept. */
@@ -177,7 +185,9 @@ void sn_patch_end(struct sn_record_instances *record, uint64_t stack_pointer)
 	if (stack_pointer != record->open_stack_pointer)
 		return;
 	record->is_open = 0;
-	record->sum += sn_variant_arrivals(record);
+	record->sum += sn_variant_arrivals(record) + sn_trace_arrivals(record);
+	if (sn_patches.has_recorders && sn_trace_end(record))
+		return;
 	cycles = tsc - record->open_tsc;
 	cycles -= cycles < sn_patches.timing_cycles ? cycles : sn_patches.timing_cycles;
 	iterations = record->sum - record->open_sum;

@@ -25,6 +25,11 @@ struct sn_patched_loop {
 	uint32_t stack;			/* of the header, in this image's file */
 	uint32_t guarded;		/* bits of variants */
 	uint64_t variants[SN_VARIANTS]; /* where they begin; 0: there is none */
+	uint64_t recorder;		/* likewise */
+	uint32_t unit_words;		/* of it (wire/plan.h) */
+	const uint8_t *table;		/* of wire/accesses.h */
+	uint32_t table_bytes;
+	_Atomic uint32_t is_table_written; /* in this image's file */
 };
 
 struct sn_patches {
@@ -34,6 +39,7 @@ struct sn_patches {
 	uint32_t every;		/* one in so many instances is timed; 0: found while running */
 	uint64_t timing_cycles; /* between the two readings of the counter, without a loop */
 	bool has_variants;
+	bool has_recorders;
 	void *fault_handler;	 /* that takes faults of variants; NULL: there is none */
 	uint32_t budget_percent; /* that variants may take; 0: as much as they want */
 	uint64_t null_cycles;	 /* a variant that has no instruction */
@@ -46,12 +52,16 @@ extern struct sn_patches sn_patches;
 extern struct sn_collector sn_patch_collector;
 
 struct sn_variant_context;
+struct sn_trace_context;
 
 /** What the copies read of this thread: enum sn_plan_thread_word. */
 struct sn_patch_words {
 	struct sn_plan_slot *table;	    /* by the loop's index; NULL: nothing is measured */
 	struct sn_variant_context *context; /* NULL: no variants run */
 	uint64_t target, rax, arrivals;
+	uint64_t trace_next, trace_units, trace_saved[2];
+	/* not read by copies */
+	struct sn_trace_context *traces; /* NULL: nothing is recorded */
 };
 extern __thread struct sn_patch_words sn_patch_words __attribute__((tls_model("initial-exec")));
 
@@ -63,6 +73,7 @@ uint64_t sn_patch_first(uint64_t loop);
 /** Gives the code of the variant that is to run in the loop's place, or 0. */
 uint64_t sn_patch_begin(struct sn_record_instances *record, uint64_t stack_pointer);
 void sn_patch_end(struct sn_record_instances *record, uint64_t stack_pointer);
+uint64_t sn_patch_next(struct sn_record_instances *record);
 /** Adds a timing, and keeps some of them. */
 void sn_patch_keep(struct sn_record_bucket *bucket, uint64_t number, uint64_t iterations,
 		   uint64_t cycles);
@@ -78,6 +89,39 @@ static inline uint64_t sn_patch_tsc_after_all(uint64_t *cpu)
 
 /** In the thread's file, zero, of a type that changes later. NULL: there is no room. */
 void *sn_patch_new_record(struct sn_thread *self, uint8_t type, uint32_t bytes, uint32_t stack);
+
+/** CLOCK_MONOTONIC by a system call; 0 where there may be none. */
+int64_t sn_patch_now_ns(void);
+
+/* ---- traces ---- */
+
+enum { SN_TRACE_WORDS = 1 << 17 }; /* of a thread's buffer */
+
+/** Of a thread. */
+struct sn_trace_context {
+	struct sn_record_instances *pending; /* between BEGIN and NEXT */
+	struct sn_record_instances *open;    /* the loop whose accesses are recorded */
+	uint64_t open_stack_pointer, number, arrivals;
+	int64_t begin_ns;
+	uint64_t begin_tsc;
+	uint32_t is_first, is_cut,
+		is_lost;   /* nothing is written yet; some is missing; so is the rest */
+	uint32_t is_alone; /* nobody makes room in the file */
+	uint64_t spent_cycles, worked_cycles, last_tsc, bytes;
+	uint64_t words[SN_TRACE_WORDS];
+};
+
+/* traces_handler.c */
+/** The instance that begins may be recorded. */
+void sn_trace_begin(struct sn_record_instances *record, uint64_t stack_pointer);
+/** The code that it goes on in, or 0. */
+uint64_t sn_trace_next(struct sn_record_instances *record);
+/** See SN_PLAN_CALL_FULL. */
+uint64_t sn_trace_full(struct sn_record_instances *record);
+/** The instance is over; true: it was recorded, so what it took says nothing. */
+bool sn_trace_end(struct sn_record_instances *record);
+uint64_t sn_trace_arrivals(const struct sn_record_instances *record);
+uint32_t sn_trace_countdown(const struct sn_record_instances *record);
 
 /* ---- variants ---- */
 

@@ -12,6 +12,7 @@ struct sn_patches sn_patches;
 struct scratch {
 	struct sn_plan_slot *table;
 	struct sn_variant_context *context;
+	struct sn_trace_context *traces;
 };
 
 static void clear_table(struct sn_plan_slot *table)
@@ -60,6 +61,8 @@ static void begin_thread(struct sn_thread *thread, enum sn_thread_origin origin)
 		clear_table(scratch->table);
 	if (scratch->context)
 		clear_context(scratch->context);
+	if (scratch->traces)
+		memset(scratch->traces, 0, offsetof(struct sn_trace_context, words));
 }
 
 static bool resume(struct sn_thread *thread)
@@ -75,7 +78,12 @@ static bool resume(struct sn_thread *thread)
 		scratch->context = sn_pages_wiped_in_children(context_bytes());
 	if (scratch->context && !scratch->context->save_mask)
 		sn_variant_context_begin(scratch->context, thread->index + 1);
+	if (sn_patches.has_recorders && !scratch->traces && !sn_state->is_sealed)
+		scratch->traces = sn_pages_wiped_in_children(sizeof(struct sn_trace_context));
+	if (scratch->traces && !scratch->traces->last_tsc)
+		scratch->traces->last_tsc = __builtin_ia32_rdtsc();
 	sn_patch_words.context = scratch->context;
+	sn_patch_words.traces = scratch->traces;
 	sn_patch_words.table = scratch->table;
 	return true;
 }
@@ -104,6 +112,9 @@ static bool install(enum sn_data_origin origin)
 
 		scratch->table = NULL; /* the parent's, or none */
 		scratch->context = NULL;
+		scratch->traces = NULL;
+		for (uint32_t i = 0; i < sn_patches.loop_count; i++)
+			sn_patches.loops[i].is_table_written = 0;
 	}
 	intern_headers();
 	return true;

@@ -142,10 +142,10 @@ static uint64_t find_hole(const char *maps, const struct module *module, uint64_
 static bool relocate(const struct module *module, uint32_t first_loop, uint8_t *code)
 {
 	const struct sn_plan *plan = &module->plan;
-	static void *const calls[SN_PLAN_CALLS] = {
-		(void *)sn_patch_first,	 (void *)sn_patch_begin, (void *)sn_patch_end,
-		(void *)sn_variant_next, (void *)sn_variant_run, (void *)sn_variant_exit
-	};
+	static void *const calls[SN_PLAN_CALLS] = { (void *)sn_patch_first, (void *)sn_patch_begin,
+						    (void *)sn_patch_end,   (void *)sn_patch_next,
+						    (void *)sn_trace_full,  (void *)sn_variant_run,
+						    (void *)sn_variant_exit };
 
 	for (uint32_t i = 0; i < plan->header->relocation_count; i++) {
 		const struct sn_plan_relocation *relocation = &plan->relocations[i];
@@ -284,14 +284,12 @@ static bool find_state(void)
 	return sn_patches.save_bytes <= SN_PLAN_VALUES - SN_VARIANT_SAVE_AT;
 }
 
-/* Ticks of the counter in a millisecond, and what a variant takes that has nothing to do. */
+/* What a variant takes that has nothing to do. */
 static bool measure_variants(void)
 {
 	size_t bytes = SN_PLAN_CONTEXT_END;
-	struct timespec begin, now;
 	struct sn_variant_context *context;
-	uint64_t begin_tsc, least = UINT64_MAX;
-	int64_t ns;
+	uint64_t least = UINT64_MAX;
 	long at =
 		SYS(mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -306,6 +304,16 @@ static bool measure_variants(void)
 	}
 	sn_patches.null_cycles = least;
 	SYS(munmap, at, bytes);
+	return true;
+}
+
+/* Ticks of the counter in a second. */
+static void measure_counter(void)
+{
+	struct timespec begin, now;
+	uint64_t begin_tsc;
+	int64_t ns;
+
 	SYS(clock_gettime, CLOCK_MONOTONIC, &begin);
 	begin_tsc = __builtin_ia32_rdtsc();
 	do {
@@ -314,7 +322,6 @@ static bool measure_variants(void)
 	} while (ns < 1000000);
 	sn_patches.cycles_a_second =
 		(uint64_t)((double)(__builtin_ia32_rdtsc() - begin_tsc) * 1e9 / (double)ns);
-	return true;
 }
 
 /* Whether this processor can keep and time all that variants use. */
@@ -348,7 +355,12 @@ static void note_module(const struct module *module)
 			.header_load_addr = module->info->dlpi_addr + from->header_link_addr,
 			.step = from->counting == SN_PLAN_COUNT_INDUCTION ? from->step : 0,
 			.guarded = from->guarded,
+			.recorder = from->recorder ? module->code + from->recorder : 0,
+			.unit_words = from->unit_words ? from->unit_words : 1,
+			.table = module->plan.tables + from->table,
+			.table_bytes = from->table_bytes,
 		};
+		sn_patches.has_recorders |= from->recorder != 0;
 		for (int v = 0; v < SN_VARIANTS; v++)
 			if (from->code[v] && can_have_variants())
 				loop->variants[v] = module->code + from->code[v];
@@ -450,6 +462,8 @@ void sn_patch_setup(void)
 	measure_timing();
 	sn_patches.budget_percent = sn_config.settings.budget;
 	dl_iterate_phdr(visit, &is_first);
+	if (sn_patches.has_variants || sn_patches.has_recorders)
+		measure_counter();
 	if (sn_patches.has_variants)
 		sn_patches.fault_handler = sn_faults_guard();
 }

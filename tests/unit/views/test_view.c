@@ -1,4 +1,5 @@
 #include "views/view.h"
+#include "wire/accesses.h"
 
 #include <locale.h>
 #include <math.h>
@@ -72,6 +73,21 @@ static void fill(struct fixture *f)
 	f->experiment->processes.items[0].account =
 		(struct sn_time_account){ 5000000000, 5645000000, 200000000, 40000000, 0 };
 	f->experiment->processes.items[0].overhead_ns = 23000000;
+	static const struct sn_access_record records[] = {
+		{ 0x1234, 0x7f0000001000, 8, 100, 8, SN_ACCESS_READ, 2 },
+		{ 0x1238, 0x7f0000002000, 0, 100, 4, SN_ACCESS_BOTH, 0 },
+		{ 0x1240, 0x7f0000003008, 0, 1, 8, SN_ACCESS_WRITE, 1 },
+	};
+	struct sn_access_window window = { .thread = 1,
+					   .stack = f->experiment->samples.items[0].stack,
+					   .number = 12,
+					   .begin_ns = 100000000,
+					   .end_ns = 100002000,
+					   .accesses = 201,
+					   .is_cut = true,
+					   .records = records,
+					   .record_count = 3 };
+	sn_vec_push(&f->experiment->windows, window);
 	sn_vec_push(&f->experiment->warnings,
 		    "perf events are refused here (perf_event_paranoid 3): the clock is a POSIX "
 		    "timer bound to the kernel's tick of 250 Hz");

@@ -1,0 +1,68 @@
+/* sonde trace: the addresses of loops' accesses to memory, recorded by copies of the loops. */
+#include "cli/loop_choice.h"
+#include "cli/loop_runs.h"
+#include "cli/record.h"
+#include "rewrite/rewrite.h"
+
+enum { BUDGET_PERCENT = 20, BUDGET_MOST = 1000 };
+
+static int trace_run(const struct sn_args *args)
+{
+	struct sn_loop_run run = { .command = "trace",
+				   .view = "caches",
+				   .verb = "traced",
+				   .variants = SN_REWRITER_RECORDER | SN_REWRITER_INNERMOST,
+				   .is_one_of_nest = true };
+	struct sn_error err;
+	long long budget;
+	sn_status status = sn_cli_every(args, &run.every, &err);
+
+	if (status == SN_OK)
+		status = sn_args_integer(args, "budget", BUDGET_PERCENT, &budget, &err);
+	if (status == SN_OK && (budget < 1 || budget > BUDGET_MOST))
+		status = sn_error_set(&err, SN_ERR_USAGE,
+				      "--budget takes percent of CPU time, from 1 to %d",
+				      BUDGET_MOST);
+	if (status != SN_OK) {
+		sn_error_print(&err);
+		return SN_EXIT_NOT_MEASURED;
+	}
+	run.budget_percent = run.every ? 0 : (uint32_t)budget;
+	return sn_cli_loop_run(args, &run);
+}
+
+static const struct sn_option trace_options[] = {
+	SN_LOOP_CHOICE_OPTIONS("top:50"),
+	{ "every", 0, "K", "record one of K instances, whole, whatever that costs; 1: all of them",
+	  NULL },
+	{ "budget", 0, "PERCENT", "CPU time that recording may add (20 unless said)", NULL },
+	{ "from", 0, "EXPERIMENT",
+	  "an experiment of the same program says which loops are hot; no first run", NULL },
+	SN_RECORD_OPTIONS,
+	{ 0 },
+};
+
+const struct sn_command sn_command_trace = {
+	.name = "trace",
+	.operands = "-- PROGRAM [ARGS...]",
+	.summary = "Records the addresses of loops' memory accesses in a running program",
+	.description =
+		"Which places in memory does a hot loop read and write, and in which order? In some "
+		"instances of the loop (windows) a copy of it runs that records the address of every "
+		"access; the program does what it did, byte for byte. Accesses that move by a constant "
+		"are noted once an instance, the others one by one.\n\n"
+		"A first run finds the hot loops by sampling (--from leaves it out). Of loops that lie "
+		"in each other the one with most time is traced; --loops names another. Unless --every is "
+		"given, windows are as many as the budget allows, spread over the run, and a long one is "
+		"cut. All instances are counted: 'sonde show instances' shows how many there were. A loop "
+		"that calls functions is refused.",
+	.options = trace_options,
+	.examples =
+		(const char *const[]){
+			"sonde trace -- ./app -n 2000",
+			"windows of the 50 hottest loops; then: sonde show caches",
+			"sonde trace --from @0 --loops solve.c:41 --every 1 -- ./app",
+			"every access of one loop, of a program recorded before", NULL },
+	.stops_at_operand = true,
+	.run = trace_run,
+};
