@@ -44,9 +44,12 @@ static struct sn_lock_blame *blame_of(struct sn_lock_reader *reader, struct sn_m
 	return &reader->locks->blames.items[*place - 1];
 }
 
+/* `release`: by the holder; NULL: it is only known who held the object as the wait began. */
 static void blame_add(struct sn_lock_reader *reader, struct sn_map *index,
-		      const struct sn_lock_event *wait, struct sn_site holder, double ns)
+		      const struct sn_lock_event *wait, struct sn_site holder,
+		      const struct sn_lock_event *release, double ns)
 {
+	int32_t tid = release ? release->tid : (int32_t)wait->entry->holder;
 	struct sn_lock_blame *blame = blame_of(reader, index, wait, holder);
 
 	size_t number = (size_t)(wait - reader->waits.items) + 1;
@@ -54,6 +57,10 @@ static void blame_add(struct sn_lock_reader *reader, struct sn_map *index,
 	blame->waits += blame->latest != number;
 	blame->latest = number;
 	blame->wait_ns += (uint64_t)(ns > 0 ? ns : 0);
+	if (tid)
+		sn_lock_part_of(reader, wait->process, tid, wait->object,
+				(release ? release : wait)->entry->kind)
+			->held_up_ns += (uint64_t)(ns > 0 ? ns : 0);
 }
 
 /* Where threads took what they hold, for holders that never released it. */
@@ -116,11 +123,11 @@ static void wait_share(struct sn_lock_reader *reader, struct sn_map *index,
 		if (release->tid == wait->tid)
 			continue;
 		if (last)
-			blame_add(reader, index, wait, last->site, last->begin_ns - since_ns);
+			blame_add(reader, index, wait, last->site, last, last->begin_ns - since_ns);
 		since_ns = last ? last->begin_ns : since_ns;
 		last = release;
 	}
-	blame_add(reader, index, wait, last ? last->site : holder_by_tid(takings, wait),
+	blame_add(reader, index, wait, last ? last->site : holder_by_tid(takings, wait), last,
 		  wait->end_ns - since_ns);
 }
 

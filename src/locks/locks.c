@@ -198,21 +198,53 @@ static struct sn_lock_use *use_of(struct sn_lock_reader *reader, struct sn_map *
 	return &reader->locks->uses.items[*place - 1];
 }
 
+struct sn_lock_part *sn_lock_part_of(struct sn_lock_reader *reader, uint32_t process, int32_t tid,
+				     uint32_t object, uint8_t kind)
+{
+	uint64_t key = sn_hash_u64((uint64_t)process << 32 | (uint32_t)tid) ^
+		       sn_hash_u64((uint64_t)object << 8 | kind) * 3;
+	uint64_t *place = sn_map_put(&reader->part_index, key, NULL);
+
+	if (!*place) {
+		sn_vec_push(&reader->locks->parts, (struct sn_lock_part){ .process = process,
+									  .tid = tid,
+									  .object = object,
+									  .kind = kind });
+		*place = reader->locks->parts.count;
+	}
+	return &reader->locks->parts.items[*place - 1];
+}
+
+static struct sn_lock_part *part_of(struct sn_lock_reader *reader,
+				    const struct sn_lock_event *event)
+{
+	return sn_lock_part_of(reader, event->process, event->tid, event->object,
+			       event->entry->kind);
+}
+
 static void uses_sum(struct sn_lock_reader *reader)
 {
 	struct sn_locks *locks = reader->locks;
 	struct sn_map index = { 0 };
 
-	for (size_t i = 0; i < reader->counts.count; i++)
-		use_of(reader, &index, &reader->counts.items[i])->acquisitions +=
-			reader->counts.items[i].entry->count;
+	for (size_t i = 0; i < reader->counts.count; i++) {
+		const struct sn_lock_event *count = &reader->counts.items[i];
+
+		use_of(reader, &index, count)->acquisitions += count->entry->count;
+		part_of(reader, count)->acquisitions += count->entry->count;
+	}
 	for (size_t i = 0; i < reader->waits.count; i++) {
 		const struct sn_lock_event *wait = &reader->waits.items[i];
 		struct sn_lock_use *use = use_of(reader, &index, wait);
+		struct sn_lock_part *part = part_of(reader, wait);
+		uint64_t ns = (uint64_t)(wait->end_ns - wait->begin_ns);
 
 		use->acquisitions += wait->entry->flags & SN_SYNC_ACQUIRED;
 		use->contended++;
-		use->wait_ns += (uint64_t)(wait->end_ns - wait->begin_ns);
+		use->wait_ns += ns;
+		part->acquisitions += wait->entry->flags & SN_SYNC_ACQUIRED;
+		part->contended++;
+		part->wait_ns += ns;
 	}
 	for (size_t i = 0; i < locks->uses.count; i++) {
 		locks->acquisitions += locks->uses.items[i].acquisitions;
@@ -254,6 +286,7 @@ sn_status sn_locks_read(const struct sn_program *program, struct sn_locks **out,
 	}
 	sn_trace_sites_free(&reader.sites);
 	sn_map_free(&reader.creators);
+	sn_map_free(&reader.part_index);
 	sn_vec_free(&reader.counts);
 	sn_vec_free(&reader.waits);
 	sn_vec_free(&reader.releases);
@@ -270,6 +303,7 @@ void sn_locks_free(struct sn_locks *locks)
 	sn_vec_free(&locks->objects);
 	sn_vec_free(&locks->uses);
 	sn_vec_free(&locks->blames);
+	sn_vec_free(&locks->parts);
 	sn_vec_free(&locks->cycles);
 	sn_vec_free(&locks->waits);
 	sn_arena_free(&locks->arena);

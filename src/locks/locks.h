@@ -39,6 +39,17 @@ struct sn_lock_blame {
 	size_t latest; /* of the reader: number of the wait that was counted last, + 1 */
 };
 
+/** What one thread has to do with one object. */
+struct sn_lock_part {
+	uint32_t process;
+	int32_t tid; /* 0: threads that were not measured */
+	uint32_t object;
+	uint8_t kind; /* enum sn_sync_kind */
+	uint64_t acquisitions, contended, wait_ns;
+	uint64_t
+		held_up_ns; /* that others waited while it held the object: its part of their waits */
+};
+
 /** A wait, and who ended it. */
 struct sn_lock_wait {
 	int64_t t0_ns, t1_ns; /* of the experiment */
@@ -75,6 +86,8 @@ struct sn_locks {
 	SN_VEC(struct sn_lock_object) objects;
 	SN_VEC(struct sn_lock_use) uses;
 	SN_VEC(struct sn_lock_blame) blames;
+	SN_VEC(struct sn_lock_part)
+	parts; /* sums are those of `uses`, and of `blames` with a holder */
 	SN_VEC(struct sn_lock_cycle_part) cycles; /* part by part, hung ones first */
 	SN_VEC(struct sn_lock_wait) waits;	  /* by thread, then begin */
 	uint64_t acquisitions, contended, wait_ns;

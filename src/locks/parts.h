@@ -26,7 +26,8 @@ struct sn_lock_reader {
 	struct sn_trace_pieces pieces;
 	SN_VEC(struct sn_lock_event) counts, waits, releases, orders;
 	struct sn_trace_sites sites;
-	struct sn_map creators; /* process and index of a thread -> index of its creator */
+	struct sn_map part_index; /* of a thread and an object -> index of its part + 1 */
+	struct sn_map creators;	  /* process and index of a thread -> index of its creator */
 };
 
 /* names.c */
@@ -36,6 +37,10 @@ struct sn_lock_names *sn_lock_names_new(const struct sn_experiment *experiment);
 bool sn_lock_names_find(struct sn_lock_names *names, uint32_t process, uint64_t address,
 			struct sn_text *out);
 void sn_lock_names_free(struct sn_lock_names *names);
+
+/** locks.c: the part that a thread has in an object, made if new. */
+struct sn_lock_part *sn_lock_part_of(struct sn_lock_reader *reader, uint32_t process, int32_t tid,
+				     uint32_t object, uint8_t kind);
 
 /* blame.c, cycles.c, ends.c: from the events to the rows */
 void sn_locks_blame(struct sn_lock_reader *reader);

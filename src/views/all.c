@@ -42,6 +42,7 @@
 	X(critical)                                                                                \
 	X(locks)                                                                                   \
 	X(blame)                                                                                   \
+	X(contention)                                                                              \
 	X(deadlocks)                                                                               \
 	X(io)                                                                                      \
 	X(openmp)                                                                                  \

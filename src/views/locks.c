@@ -269,6 +269,73 @@ const struct sn_view sn_view_blame = {
 	.put_foot = foot_put,
 };
 
+/* ---- contention ---- */
+
+enum { C_PROCESS, C_THREAD, C_OBJECT, C_KIND, C_ACQUISITIONS, C_CONTENDED, C_WAIT, C_HELD_UP };
+
+static const struct sn_column contention_columns[] = {
+	{ "process", "process", SN_CELL_INT, 0 },
+	{ "thread", "thread", SN_CELL_INT, 0 },
+	{ "object", "object", SN_CELL_TEXT, 0 },
+	{ "kind", "kind", SN_CELL_TEXT, 0 },
+	{ "acquisitions", "taken", SN_CELL_INT, 0 },
+	{ "contended", "waited", SN_CELL_INT, 0 },
+	{ "wait_s", "wait s", SN_CELL_SECONDS, 0 },
+	{ "held_up_s", "held up s", SN_CELL_SECONDS, 0 },
+};
+
+static void parts_add(struct sn_table *table, const struct sn_program *program,
+		      const struct sn_locks *locks)
+{
+	(void)program;
+	for (size_t i = 0; i < locks->parts.count; i++) {
+		const struct sn_lock_part *part = &locks->parts.items[i];
+
+		sn_table_add_row(table);
+		sn_table_set_int(table, C_PROCESS, part->process);
+		if (part->tid)
+			sn_table_set_int(table, C_THREAD, part->tid);
+		sn_table_set_text(table, C_OBJECT, locks->objects.items[part->object].name);
+		sn_table_set_text(table, C_KIND, sn_lock_kind_name(part->kind));
+		sn_table_set_int(table, C_ACQUISITIONS, (int64_t)part->acquisitions);
+		sn_table_set_int(table, C_CONTENDED, (int64_t)part->contended);
+		sn_table_set_real(table, C_WAIT, (double)part->wait_ns / 1e9);
+		sn_table_set_real(table, C_HELD_UP, (double)part->held_up_ns / 1e9);
+	}
+}
+
+static sn_status contention_fill(const struct sn_view_input *input, struct sn_table *table,
+				 struct sn_error *err)
+{
+	return locks_fill(input, table, parts_add, err);
+}
+
+static const struct sn_explanation contention_words[] = {
+	{ "held_up_s", "time",
+	  "How long other threads waited for the object while this thread held it: its part of their "
+	  "waits, as in show blame.",
+	  "wait_s" },
+	{ 0 },
+};
+
+const struct sn_view sn_view_contention = {
+	.name = "contention",
+	.title = "threads by locks: who took and waited for what, and held others up",
+	.needs = SN_VIEW_NEEDS_LOCKS,
+	.schema = "sonde.contention/1",
+	.columns = contention_columns,
+	.column_count = sizeof(contention_columns) / sizeof(*contention_columns),
+	.words = contention_words,
+	.text_columns = "held_up_s,wait_s,contended,acquisitions,kind,object,process,thread",
+	.sort = "held_up_s",
+	.page_title = "Locks by thread",
+	.is_in_report = true,
+	.fill = contention_fill,
+	.why_empty = why_no_locks,
+	.write_members = members_write,
+	.put_foot = foot_put,
+};
+
 /* ---- deadlocks ---- */
 
 enum {

@@ -43,6 +43,14 @@ def is_sound(locks, name):
     t.check(all(row['wait_s'] == 0 or row['contended'] for row in locks['rows']), f'{name}: who waited was contended')
 
 
+def parts_are_sound(locks, experiment, name):
+    """Threads sum to the whole, too; and what they held up is no more than all waits."""
+    parts = t.show('contention', experiment, '--all')['rows']
+    for key in ('acquisitions', 'contended'):
+        t.equal(sum(row[key] for row in parts), locks[key], f'{name}: threads of {key} sum to the whole')
+    t.check(sum(row['held_up_s'] for row in parts) <= locks['wait_s'] + 1e-6, f'{name}: what is held up is waited')
+
+
 def random_programs():
     program = t.compile('locks.cc', '-O2', '-g', '-pthread', compiler='g++')
     for seed in range(1, 21):
@@ -57,6 +65,7 @@ def random_programs():
         t.equal(counts, told(run.stdout), f'{name}: acquisitions are exact')
         t.equal(locks['lost'], {'sync': 0}, f'{name}: nothing is lost')
         is_sound(locks, name)
+        parts_are_sound(locks, f'e{seed}', name)
 
 
 CONVOY = '''
@@ -136,6 +145,12 @@ def planted_convoy():
     t.equal([(row['holder'], row['waiter'], row['waits']) for row in blame], [('hold_long', 'want_it', 40)],
             'convoy: each wait has its holder')
     t.check(abs(blame[0]['wait_s'] - wait_s) < 1e-6, 'convoy: and all of its time', blame)
+    threads = [row for row in t.show('contention', 'convoy.1', '--all')['rows'] if row['object'] == 'shared']
+    t.equal(sorted((row['acquisitions'], row['contended']) for row in threads), [(40, 0), (40, 40)],
+            'convoy: each thread has its part in the lock')
+    t.check(all(abs(row['held_up_s'] - (0 if row['contended'] else wait_s)) < 1e-6 and
+                abs(row['wait_s'] - (wait_s if row['contended'] else 0)) < 1e-6 for row in threads),
+            'convoy: one waits as long as the other holds it up', threads)
     barrier = [row for row in t.show('locks', 'convoy.1', '--all')['rows'] if row['kind'] == 'barrier']
     t.equal(sum(row['acquisitions'] for row in barrier), 160, 'convoy: barriers are counted, too')
     joins = [row for row in t.show('locks', 'convoy.1', '--all')['rows'] if row['kind'] == 'join']

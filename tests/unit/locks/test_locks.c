@@ -229,6 +229,14 @@ TEST(a_wait_is_shared_out_whole)
 	CHECK_INT(locks->blames.count, 1);
 	CHECK_INT(locks->blames.items[0].waits, 1);
 	CHECK_INT(locks->blames.items[0].wait_ns, 250);
+	CHECK_INT(locks->parts.count, 3);
+	for (size_t i = 0; i < 3; i++) {
+		const struct sn_lock_part *part = &locks->parts.items[i];
+
+		CHECK_INT(part->held_up_ns, part->tid == 100 ? 100 : part->tid == 101 ? 150 : 0);
+		CHECK_INT(part->wait_ns, part->tid == 102 ? 250 : 0);
+		CHECK_INT(part->acquisitions, part->tid == 102);
+	}
 	sn_locks_free(locks);
 }
 
