@@ -569,6 +569,84 @@ int main(int count, char **words)
         t.equal(got, [(kind, 3000, 10 * sum(range(300)), 2000)], f'plugin of {kind}: every block counts, at its site')
 
 
+def deep_binding():
+    """Libraries that look for malloc among their own first: every block counts all the same, and none of one that has
+    an allocator of its own."""
+    with open('deep.c', 'w') as out:
+        out.write("""
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#ifdef OWN
+static char room[1 << 20];
+static size_t used;
+void *malloc(size_t n) { void *p = room + used; used += (n + 31) & ~15ul; return p; }
+void free(void *p) { (void)p; }
+#endif
+__attribute__((noipa)) void deep_work(void)
+{
+	for (int i = 0; i < 1000; i++) {
+		char *p = malloc(100);
+		memset(p, i, 100);
+		free(p);
+	}
+	__asm__ volatile("");
+}
+""")
+    with open('deepxx.cc', 'w') as out:
+        out.write("""
+extern "C" __attribute__((noipa)) void deep_work(void)
+{
+	for (int i = 0; i < 1000; i++)
+		operator delete[](operator new[](100));
+	asm volatile("");
+}
+""")
+    t.compile('./deep.c', '-O2', '-g', '-shared', '-fPIC', '-fno-builtin', '-Wl,-z,lazy', output='./lazy.so')
+    t.compile('./deep.c', '-O2', '-g', '-shared', '-fPIC', '-fno-builtin', '-fno-plt', '-Wl,-z,relro,-z,now', output='./now.so')
+    t.compile('./deep.c', '-O2', '-g', '-shared', '-fPIC', '-fno-builtin', '-DOWN', output='./own.so')
+    t.compile('./deepxx.cc', '-O2', '-g', '-shared', '-fPIC', '-fno-builtin', compiler='g++', output='./xx.so')
+    program = t.compile("""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noipa)) static void host_work(void)
+{
+	for (int i = 0; i < 13; i++)
+		free(malloc(10));
+	__asm__ volatile("");
+}
+int main(int count, char **words)
+{
+	for (int turn = 0; turn < 3; turn++)
+		for (int i = 1; i < count; i++) {
+			void *library = dlopen(words[i], RTLD_LAZY | RTLD_LOCAL | RTLD_DEEPBIND);
+			void (*work)(void) = (void (*)(void))dlsym(library, "deep_work");
+			if (!work || dlsym(library, "nothing") || !dlerror() || dlerror())
+				return 1;
+			work();
+			if (count == 2)
+				dlclose(library);
+		}
+	host_work();
+	puts("done");
+	return 0;
+}
+""", '-O2', '-g', '-fno-builtin', output='./deep')
+    for libraries, blocks in ((['lazy.so'], 3000), (['now.so'], 3000), (['xx.so'], 3000), (['own.so'], 0),
+                              (['lazy.so', 'own.so', 'now.so', 'xx.so'], 9000)):
+        name = 'deep ' + ' '.join(libraries)
+        run = t.run('record', '-q', '--heap', '-o', name.replace(' ', '_') + '.1', program, *['./' + l for l in libraries])
+        t.equal((run.returncode, run.stdout, run.stderr), (0, 'done\n', ''), f'{name}: the program runs as ever')
+        rows = t.show('heap', name.replace(' ', '_') + '.1', '--all')['rows']
+        for function, count, size in (('deep_work', blocks, 100), ('host_work', 13, 10)):
+            # that we look operator new up may cost the loader a block: its size is another
+            mine = [r for r in rows if r['function'] == function and r['bytes'] == size * r['allocations']]
+            got = [sum(r[key] for r in mine) for key in ('allocations', 'frees', 'bytes')]
+            t.equal(got, [count, count, count * size], f'{name}: every block of {function} counts')
+
+
 def refused():
     run = t.run('record', '-q', '--heap', '-o', 'short.1', 'true')
     t.equal((run.returncode, t.show('heap', 'short.1')['mode']), (0, 'trace'), '--heap alone is --heap=trace')
@@ -585,7 +663,7 @@ def refused():
     t.check(run.returncode == 0 and '--heap' in run.stderr, 'without a trace show heap says how to get one', run.stderr)
 
 
-for part in (known_program, samples_between, samples_in_walks, random_programs, plugins, other_allocators, signal_handlers, odd_moments, own_malloc, killed_at_any_moment,
+for part in (known_program, samples_between, samples_in_walks, random_programs, plugins, deep_binding, other_allocators, signal_handlers, odd_moments, own_malloc, killed_at_any_moment,
              lost_are_counted, without_launcher, cut_short, refused):
     if not chosen or part.__name__ in chosen:
         part()

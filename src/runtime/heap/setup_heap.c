@@ -125,6 +125,7 @@ bool sn_heap_install(enum sn_data_origin origin)
 		sn_warn("there was no room for a trace: the heap was not traced");
 		return true;
 	}
+	sn_heap_know_libraries();
 	atomic_store_explicit(&sn_heap_state->is_on, 1, memory_order_release);
 	return true;
 }
