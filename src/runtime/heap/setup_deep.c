@@ -60,7 +60,7 @@ OURS(pvalloc)
 #undef NEW
 #undef DELETE
 
-#define REAL_AT(member) ((void *const *)(const void *)&sn_heap_real.member)
+#define REAL_AT(member)	    ((void *const *)(const void *)&sn_heap_real.member)
 #define NEW(which, name)    { #name, ours_##name, REAL_AT(news[which]) },
 #define DELETE(which, name) { #name, ours_##name, REAL_AT(deletes[which]) },
 static const struct replaced functions[] = {
@@ -118,7 +118,8 @@ static void entries_turn(const struct fresh *library, void *handle, const Elf64_
 		if (!function || *entry == (uint64_t)(uintptr_t)function->ours)
 			continue;
 		meant = dlsym(handle, function->name);
-		if (meant && meant != function->ours && (!*function->real || meant == *function->real))
+		if (meant && meant != function->ours &&
+		    (!*function->real || meant == *function->real))
 			write_entry(library, entry, function->ours);
 	}
 }
@@ -254,9 +255,9 @@ void *sn_heap_before_lookup(uint64_t caller)
 	return found;
 }
 
-void *plain_dlsym(void *handle, const char *name) __asm__("dlsym");
+__attribute__((naked)) void *plain_dlsym(void *handle, const char *name) __asm__("dlsym");
 
-SN_EXPORT __attribute__((naked)) void *plain_dlsym(void *handle, const char *name)
+SN_EXPORT void *plain_dlsym(void *handle, const char *name)
 {
 	(void)handle, (void)name;
 	__asm__("pushq %rdi\n\t"
