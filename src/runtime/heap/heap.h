@@ -95,8 +95,6 @@ bool sn_heap_install(enum sn_data_origin origin);
 /* heap/setup_deep.c: libraries that would call an allocator past us */
 /** Those that are there as the program begins are none. */
 void sn_heap_know_libraries(void);
-/** Before a call of dlsym, from there: gives libc's. */
-void *sn_heap_before_lookup(uint64_t caller);
 /** operator new or delete of a library that came later; from where it is called. */
 void *sn_heap_find_later(const char *name, uint64_t caller);
 

@@ -237,7 +237,8 @@ void sn_heap_know_libraries(void)
 
 /* ---- dlsym ---- */
 
-void *sn_heap_before_lookup(uint64_t caller)
+/* For the wrapper below alone: gives libc's dlsym. */
+__attribute__((used)) static void *before_lookup(uint64_t caller)
 {
 	static _Atomic(void *) real;
 	void *found = atomic_load_explicit(&real, memory_order_relaxed);
@@ -267,7 +268,7 @@ SN_EXPORT void *plain_dlsym(void *handle, const char *name)
 		"movq 16(%rsp), %rdi\n\t"
 		"subq $8, %rsp\n\t"
 		".cfi_adjust_cfa_offset 8\n\t"
-		"call sn_heap_before_lookup\n\t"
+		"call before_lookup\n\t"
 		"addq $8, %rsp\n\t"
 		".cfi_adjust_cfa_offset -8\n\t"
 		"popq %rsi\n\t"
