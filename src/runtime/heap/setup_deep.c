@@ -258,9 +258,9 @@ __attribute__((used)) static void *before_lookup(uint64_t caller)
 
 __attribute__((naked)) void *plain_dlsym(void *handle, const char *name) __asm__("dlsym");
 
-SN_EXPORT void *plain_dlsym(void *handle, const char *name)
+SN_EXPORT void *plain_dlsym(void *handle __attribute__((unused)),
+			    const char *name __attribute__((unused)))
 {
-	(void)handle, (void)name;
 	__asm__("pushq %rdi\n\t"
 		".cfi_adjust_cfa_offset 8\n\t"
 		"pushq %rsi\n\t"
