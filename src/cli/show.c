@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "caches/config.h"
 #include "cli/analysis_options.h"
 #include "cli/command.h"
 #include "cli/help.h"
@@ -118,11 +119,36 @@ static sn_status event_take(const struct sn_args *args, const struct sn_analysis
 	return SN_OK;
 }
 
+/* --caches, --policy, --prefetch. */
+static sn_status caches_read(const struct sn_args *args, const struct sn_view *view,
+			     struct sn_sim_config *out, struct sn_error *err)
+{
+	static const char *const names[] = { "caches", "policy", "prefetch", "by" };
+	sn_status (*const parse[])(const char *, struct sn_sim_config *,
+				   struct sn_error *) = { sn_sim_config_parse, sn_sim_policy_parse,
+							  sn_sim_prefetch_parse };
+	sn_status status = SN_OK;
+
+	sn_sim_config_native(out);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && status == SN_OK; i++) {
+		const char *value = sn_args_value(args, names[i]);
+
+		if (value && !(view->needs & SN_VIEW_NEEDS_WINDOWS))
+			return sn_error_set(err, SN_ERR_USAGE,
+					    "--%s goes with caches and sharing, not with '%s'",
+					    names[i], view->name);
+		if (value && i < sizeof(parse) / sizeof(*parse))
+			status = parse[i](value, out, err);
+	}
+	return status;
+}
+
 static sn_status analysis_show(const struct sn_args *args, const struct asked *asked,
 			       struct sn_analysis *analysis, struct sn_table_view *how,
 			       struct sn_error *err)
 {
 	struct sn_event_profile *event = NULL;
+	struct sn_sim_config caches;
 	struct sn_view_input input = {
 		.profile = analysis->profile,
 		.time = sn_args_flag(args, "wall") ? SN_TIME_WALL : SN_TIME_CPU,
@@ -134,10 +160,14 @@ static sn_status analysis_show(const struct sn_args *args, const struct asked *a
 		.with_callers = sn_args_flag(args, "paths"),
 		.with_runtime_loops = sn_args_flag(args, "runtime-loops"),
 		.is_utf8 = sn_locale_is_utf8(),
+		.caches = &caches,
+		.by = sn_args_value(args, "by"),
 	};
 	sn_status status;
 
-	status = event_take(args, analysis, &input, &event, err);
+	status = caches_read(args, asked->view, &caches, err);
+	if (status == SN_OK)
+		status = event_take(args, analysis, &input, &event, err);
 	if (status != SN_OK)
 		return status;
 	how->experiment = analysis->experiment->name;
@@ -242,6 +272,15 @@ static const struct sn_option show_options[] = {
 	{ "reference", 0, "NAME",
 	  "scalability: the configuration to set others against, or fastest", NULL },
 	{ "weak", 0, NULL, "scalability: the work grew with the workers", NULL },
+	{ "by", 0, "WHAT", "caches: a row for each object (unless said), loop or thread", NULL },
+	{ "caches", 0, "SIZES",
+	  "caches, sharing: what is simulated, as L1=48k/12,L2=2m/16,L3=36m/12,TLB=1536/12,line=64,"
+	  "page=4k (size/ways); this machine's unless said",
+	  NULL },
+	{ "policy", 0, "NAME", "caches, sharing: which line leaves a set (lru unless said)",
+	  "lru|plru" },
+	{ "prefetch", 0, "NAME", "caches, sharing: the prefetcher (none unless said)",
+	  "none|stride" },
 	{ "paths", 0, NULL, "heap, leaks, peak: each site with its callers below it", NULL },
 	{ "call-lines", 0, NULL, "trees: keep calls from different lines apart", NULL },
 	{ "runtime-loops", 0, NULL, "list the loops of OpenMP and MPI runtimes too", NULL },

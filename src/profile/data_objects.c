@@ -62,18 +62,88 @@ static const struct module_data *module_read(struct sn_data_objects *objects, ui
 	return data;
 }
 
+/* The symbol of data that holds a link address; NULL: none. */
+static const struct sn_symbol *symbol_at(const struct sn_image *image, uint64_t link_addr)
+{
+	enum { STEPS = 16 }; /* symbols may lie in each other */
+	size_t count, low = 0, high;
+	const struct sn_symbol *symbols = sn_image_data_symbols(image, &count);
+
+	high = count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (symbols[middle].link_addr <= link_addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t i = low, steps = 0; i-- > 0 && steps < STEPS; steps++)
+		if (link_addr - symbols[i].link_addr < symbols[i].size_bytes && symbols[i].name)
+			return &symbols[i];
+	return NULL;
+}
+
+/* The bytes of a variable that no other one lies in, around an address in it. */
+static void variable_extent(const struct sn_variables *variables,
+			    const struct sn_variable *variable, uint64_t bias,
+			    struct sn_data_object *found, uint64_t address)
+{
+	const struct sn_variable *end = variables->items.items + variables->addressed;
+	const struct sn_variable *next = variable + 1;
+
+	while (next < end && next->link_addr <= address - bias)
+		next++;
+	found->first_address = next == variable + 1 ? variable->link_addr + bias : address;
+	found->last_address = variable->link_addr + variable->size_bytes - 1 + bias;
+	if (next < end && next->link_addr + bias <= found->last_address)
+		found->last_address = next->link_addr + bias - 1;
+}
+
+/* An address in a section of a module. */
+static void object_fill(const struct module_data *data, const struct sn_section *section,
+			uint64_t bias, uint64_t address, struct sn_data_object *found)
+{
+	const struct sn_variable *variable =
+		data->variables ? sn_variables_at(data->variables, address - bias) : NULL;
+	const struct sn_symbol *symbol = variable ? NULL : symbol_at(data->image, address - bias);
+
+	found->first_address = found->last_address = address;
+	if (variable) {
+		found->kind = SN_DATA_VARIABLE;
+		found->name = variable->name;
+		found->type = variable->type;
+		found->variable = variable;
+		found->address = variable->link_addr + bias;
+		variable_extent(data->variables, variable, bias, found, address);
+	} else if (symbol) {
+		found->kind = SN_DATA_VARIABLE;
+		found->name = symbol->name;
+		found->address = symbol->link_addr + bias;
+		if (!data->variables) {
+			found->first_address = found->address;
+			found->last_address = found->address + symbol->size_bytes - 1;
+		}
+	} else {
+		found->kind = SN_DATA_SECTION;
+		found->name = section->name;
+	}
+}
+
 struct sn_data_object sn_data_object_at(struct sn_data_objects *objects, uint32_t process,
 					uint64_t address, int64_t time_ns)
 {
 	const struct sn_experiment *e = objects->experiment;
-	struct sn_data_object found = { .kind = SN_DATA_MEMORY, .name = "memory" };
+	struct sn_data_object found = { .kind = SN_DATA_MEMORY,
+					.name = "memory",
+					.first_address = address,
+					.last_address = address };
 
 	/* a module's data lie at the same distance from its link addresses as its code */
 	for (size_t i = 0; i < e->mappings.count; i++) {
 		const struct sn_mapping *mapping = &e->mappings.items[i];
 		const struct module_data *data;
 		const struct sn_section *section;
-		const struct sn_variable *variable;
 
 		if (mapping->process != process || address < mapping->load_bias ||
 		    time_ns >= mapping->unmap_ns)
@@ -84,13 +154,8 @@ struct sn_data_object sn_data_object_at(struct sn_data_objects *objects, uint32_
 				  : NULL;
 		if (!section)
 			continue;
-		variable = data->variables
-				   ? sn_variables_at(data->variables, address - mapping->load_bias)
-				   : NULL;
 		found.module = e->modules.items[mapping->module].name;
-		found.kind = variable ? SN_DATA_VARIABLE : SN_DATA_SECTION;
-		found.name = variable ? variable->name : section->name;
-		found.type = variable ? variable->type : NULL;
+		object_fill(data, section, mapping->load_bias, address, &found);
 		return found;
 	}
 	return found;

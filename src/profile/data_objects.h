@@ -1,6 +1,6 @@
 /**
- * What lies at an address of a process's data: a variable of a module by its debug information, a section of
- * one without, or memory of no file (heap, stack, mappings).
+ * What lies at an address of a process's data: a variable of a module by its debug information or its symbols, a
+ * section of one without, or memory of no file (heap, stack, mappings).
  */
 #ifndef SN_PROFILE_DATA_OBJECTS_H
 #define SN_PROFILE_DATA_OBJECTS_H
@@ -9,15 +9,21 @@
 
 #include "experiment/experiment.h"
 
+struct sn_variable;
+
 struct sn_data_objects;
 
-enum sn_data_kind { SN_DATA_VARIABLE, SN_DATA_SECTION, SN_DATA_MEMORY };
+enum sn_data_object_kind { SN_DATA_VARIABLE, SN_DATA_SECTION, SN_DATA_MEMORY };
 
 struct sn_data_object {
-	enum sn_data_kind kind;
-	const char *name;   /* "table", ".bss"; "memory" for memory of no file */
-	const char *type;   /* of a variable, for people; else NULL */
-	const char *module; /* base name; NULL: none */
+	enum sn_data_object_kind kind;
+	const char *name;		    /* "table", ".bss"; "memory" for memory of no file */
+	const char *type;		    /* of a variable, for people; else NULL */
+	const char *module;		    /* base name; NULL: none */
+	const struct sn_variable *variable; /* NULL: no debug information has it */
+	uint64_t address;		    /* of a variable's begin, in the process */
+	/* bytes around the address, both inclusive, that have the same answer; there may be more */
+	uint64_t first_address, last_address;
 };
 
 /** Reads modules as addresses meet them: their files as they are here now, where these are the ones that ran. The

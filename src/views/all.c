@@ -16,6 +16,8 @@
 	X(variants)                                                                                \
 	X(windows)                                                                                 \
 	X(accesses)                                                                                \
+	X(caches)                                                                                  \
+	X(sharing)                                                                                 \
 	X(calls)                                                                                   \
 	X(tree)                                                                                    \
 	X(callers)                                                                                 \

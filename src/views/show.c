@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "caches/replay.h"
 #include "views/empty.h"
 #include "views/view.h"
 
@@ -222,6 +223,7 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 	struct sn_locks *locks = NULL;
 	struct sn_io *io = NULL;
 	struct sn_openmp *openmp = NULL;
+	struct sn_replay *replay = NULL;
 	char *columns, *sort;
 	sn_status status;
 
@@ -244,6 +246,8 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 		ours.io = &io;
 	if (!ours.openmp)
 		ours.openmp = &openmp;
+	if (!ours.replay)
+		ours.replay = &replay;
 	how->schema = view->schema;
 	how->share_column = input->event ? NULL : view->share_column;
 	if (view->show)
@@ -266,6 +270,7 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 	sn_locks_free(locks);
 	sn_io_free(io);
 	sn_openmp_free(openmp);
+	sn_replay_free(replay);
 	free(columns);
 	free(sort);
 	return status;

@@ -249,7 +249,10 @@ static void why_no_variants(const struct sn_view_input *input, struct sn_text *o
 	}
 
 static const struct sn_explanation variants_words[] = {
-	{ "level", "text", "Of loops bound by data: the memory that they are in.", "class" },
+	{ "level", "text",
+	  "Of loops bound by data: the memory that they are in. In 'show caches' the simulated level "
+	  "that the row is of: L1, L2, L3 or TLB.",
+	  "class" },
 	{ "latency_bound", "true or false",
 	  "Of loops bound by data: each load waits for the one before.", "level" },
 	FIGURE_WORDS("orig", "the loop as it is"),

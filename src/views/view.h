@@ -19,6 +19,8 @@
 #include "profile/structures.h"
 #include "views/explain.h"
 
+struct sn_replay;
+struct sn_sim_config;
 struct sn_whatif;
 
 struct sn_view_input {
@@ -41,6 +43,9 @@ struct sn_view_input {
 	struct sn_locks **locks;
 	struct sn_io **io;
 	struct sn_openmp **openmp;
+	struct sn_replay **replay;
+	const struct sn_sim_config *caches; /* that are simulated; NULL: this machine's */
+	const char *by;			    /* caches: "object", "loop" or "thread"; NULL: object */
 	/* what the static model says, where the caller has it; NULL: views ask it themselves */
 	const struct sn_whatif *whatif;
 	size_t *cursor; /* samples: where to begin, moved on to where the rows end; NULL: all */
@@ -62,6 +67,7 @@ enum sn_view_need {
 	SN_VIEW_NEEDS_CAUSAL = 256,    /* causal experiments; a report without leaves it out */
 	SN_VIEW_NEEDS_VARIANTS = 1024, /* variants that ran; likewise */
 	SN_VIEW_NEEDS_EVENTS = 2048,   /* counters that overflowed; likewise */
+	SN_VIEW_NEEDS_WINDOWS = 16384, /* accesses that were recorded; likewise */
 };
 
 /**

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "caches/replay.h"
 #include "causal/log.h"
 #include "profile/companions.h"
 #include "report/model/model_parts.h"
@@ -21,6 +22,7 @@ static bool is_wanted(const struct sn_report *report, const struct sn_view *view
 	    (view->needs & SN_VIEW_NEEDS_IO && !sn_trace_has(e, SN_TRACE_IO)) ||
 	    (view->needs & SN_VIEW_NEEDS_OPENMP && !sn_trace_has(e, SN_TRACE_OPENMP)) ||
 	    (view->needs & SN_VIEW_NEEDS_EVENTS && !e->events.count) ||
+	    (view->needs & SN_VIEW_NEEDS_WINDOWS && !e->windows.count) ||
 	    (view->needs & SN_VIEW_NEEDS_INSTANCES &&
 	     !sn_profile_with_instances(report->profile)->experiment->instances.count) ||
 	    (view->needs & SN_VIEW_NEEDS_VARIANTS &&
@@ -95,6 +97,7 @@ sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *s
 	struct sn_mpi *mpi = NULL;
 	struct sn_locks *locks = NULL;
 	struct sn_io *io = NULL;
+	struct sn_replay *replay = NULL;
 	struct sn_openmp *openmp = NULL;
 	struct sn_view_input input = { .profile = report->profile,
 				       .structures = structures,
@@ -103,6 +106,7 @@ sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *s
 				       .mpi = &mpi,
 				       .locks = &locks,
 				       .io = &io,
+				       .replay = &replay,
 				       .openmp = &openmp,
 				       .whatif = report->whatif ? report->whatif->answer : NULL };
 	sn_status status = SN_OK;
@@ -122,6 +126,7 @@ sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *s
 	sn_mpi_free(mpi);
 	sn_locks_free(locks);
 	sn_io_free(io);
+	sn_replay_free(replay);
 	sn_openmp_free(openmp);
 	return status;
 }

@@ -1,0 +1,71 @@
+/**
+ * What a trace recorded (sonde trace), replayed through caches: accesses, misses and transfers by loop,
+ * instruction, thread and data object.
+ *
+ * Windows of one process that overlap in time, or between which nothing of their loops was left out,
+ * find the caches as the ones before left them; others find them empty.
+ */
+#ifndef SN_CACHES_REPLAY_H
+#define SN_CACHES_REPLAY_H
+
+#include "base/arena.h"
+#include "caches/simulate.h"
+#include "profile/data_objects.h"
+#include "profile/profile.h"
+
+struct sn_replay_object {
+	const char *name;   /* "table"; ".bss"; "[heap]", "[stack]", "[mapped]" */
+	const char *kind;   /* "variable", "section", "heap", "stack", "mapped" */
+	const char *file;   /* of the declaration; NULL: unknown */
+	uint32_t line;	    /* 0: unknown */
+	const char *module; /* base name; NULL: none */
+	bool has_address;   /* of a variable: offsets can be told */
+	uint64_t address;
+};
+
+/** An instruction of a loop. */
+struct sn_replay_site {
+	uint32_t process, module, loop; /* of the program; SN_NONE: unknown */
+	uint64_t link_addr;
+};
+
+/** What an instruction of one thread did to an object. */
+struct sn_replay_cell {
+	uint32_t site, thread, object;
+	struct sn_sim_stage stages[SN_SIM_STAGES];
+	struct sn_sim_stride strides[SN_SIM_STRIDES];
+};
+
+/** A piece of an object that moved between threads. */
+struct sn_replay_shared {
+	uint32_t object;
+	uint64_t first_address, last_address;
+	uint64_t true_transfers, false_transfers;
+	uint32_t thread_count;
+	uint32_t sites[SN_SIM_SITES_MAX], site_count;
+};
+
+struct sn_replay_loop {
+	uint32_t loop; /* SN_NONE: windows of which no loop is known */
+	uint64_t windows, cut_windows, accesses;
+	double seen_share; /* of the loop's accesses, estimated; NaN: unknown */
+};
+
+struct sn_replay {
+	struct sn_sim_config config;
+	SN_VEC(struct sn_replay_site) sites;
+	SN_VEC(struct sn_replay_object) objects;
+	SN_VEC(struct sn_replay_cell) cells;
+	SN_VEC(struct sn_replay_shared) shared; /* by object, then address */
+	SN_VEC(struct sn_replay_loop) loops;
+	uint64_t windows, cut_windows, accesses; /* an access over two lines counts once here */
+	struct sn_data_objects *data;		 /* whose texts objects use */
+	struct sn_arena arena;
+};
+
+/** Replays all windows of threads that pass the profile's filter. The profile must outlive the result. */
+struct sn_replay *sn_replay_new(const struct sn_profile *profile,
+				const struct sn_sim_config *config);
+void sn_replay_free(struct sn_replay *replay);
+
+#endif
