@@ -20,14 +20,7 @@ void sn_sets_init(struct sn_sets *sets, const struct sn_sim_shape *shape, bool i
 		sets->trees = sn_alloc_zeroed((size_t)shape->sets, sizeof(*sets->trees));
 	else
 		sets->stamps = sn_alloc_zeroed(slots, sizeof(*sets->stamps));
-	sn_sets_clear(sets);
-}
-
-void sn_sets_clear(struct sn_sets *sets)
-{
-	memset(sets->things, 0xff, (size_t)sets->count * sets->ways * sizeof(*sets->things));
-	if (sets->is_plru)
-		memset(sets->trees, 0, (size_t)sets->count * sizeof(*sets->trees));
+	memset(sets->things, 0xff, slots * sizeof(*sets->things));
 }
 
 void sn_sets_free(struct sn_sets *sets)

@@ -24,7 +24,6 @@ struct sn_sets {
 };
 
 void sn_sets_init(struct sn_sets *sets, const struct sn_sim_shape *shape, bool is_plru);
-void sn_sets_clear(struct sn_sets *sets);
 void sn_sets_free(struct sn_sets *sets);
 
 /** The slot that a new thing with this address (a line's or page's number) is to take: an empty one, the first,

@@ -103,7 +103,10 @@ static const struct sn_explanation window_words[] = {
 	  "accesses" },
 	{ "begin_s", "time", "When the instance began, since the start of the run.", NULL },
 	{ "end_s", "time", "When its last access was recorded.", NULL },
-	{ "accesses", "count", "Accesses to memory that were recorded.", "is_cut" },
+	{ "accesses", "count",
+	  "Accesses to memory that were recorded. In 'show caches' those of them that reach the level: "
+	  "of L1 and TLB all, of others the misses of the level before; one that spans two lines is two.",
+	  "is_cut" },
 	{ "access_records", "count",
 	  "Records that hold them: one for many where addresses move by a constant.", NULL },
 	{ "is_cut", "yes or no",
@@ -216,9 +219,13 @@ static const struct sn_explanation access_words[] = {
 	  "each one's first access, then each one's second, and so on.",
 	  "count" },
 	{ "pc", "hexadecimal", "Of the instruction, in its module's file.", "address" },
-	{ "address", "hexadecimal", "Of the record's first access, in the process.",
+	{ "address", "hexadecimal",
+	  "Of the record's first access, in the process. In 'show sharing' of the first byte that moved.",
 	  "stride_bytes" },
-	{ "stride_bytes", "bytes", "How far each access lies behind the one before.", "count" },
+	{ "stride_bytes", "bytes",
+	  "How far each access lies behind the one before. In 'show caches' where more than half of all "
+	  "accesses keep it.",
+	  "count" },
 	{ 0 },
 };
 

@@ -137,14 +137,14 @@ static const struct sn_sim_stride *stride_of(const struct group *group)
 	return NULL;
 }
 
+/* The loop's names; `file` and `line` may be of an object. */
 static const struct sn_loop_columns *loop_columns(void)
 {
 	static struct sn_loop_columns found;
 	static bool is_found;
 
 	if (!is_found)
-		found = sn_loop_columns_find(caches_columns,
-					     sizeof(caches_columns) / sizeof(*caches_columns));
+		found = sn_loop_columns_find(caches_columns, C_PROCESS);
 	is_found = true;
 	return &found;
 }
@@ -161,7 +161,10 @@ static void names_set(const struct sn_profile *profile, const struct sn_replay *
 				  profile->program->functions.items[loop->function].name);
 		sn_table_set_text(table, C_MODULE,
 				  sn_program_module_name(profile->program, loop->module));
-		sn_view_set_line(table, C_LINE, loop->code->line_first);
+		if (group->object == SN_NONE) {
+			sn_table_set_text(table, C_FILE, loop->code->file);
+			sn_view_set_line(table, C_LINE, loop->code->line_first);
+		}
 	}
 	if (group->object != SN_NONE) {
 		const struct sn_replay_object *object = &replay->objects.items[group->object];
@@ -255,11 +258,16 @@ static void rows_fill(const struct sn_profile *profile, const struct sn_replay *
 static sn_status caches_fill(const struct sn_view_input *input, struct sn_table *table,
 			     struct sn_error *err)
 {
+	struct sn_view_input ours = *input;
+	struct sn_replay *own = NULL;
 	enum by by;
 	sn_status status = by_parse(input->by, &by, err);
 
+	if (!ours.replay)
+		ours.replay = &own;
 	if (status == SN_OK)
-		rows_fill(input->profile, replay_get(input), by, table);
+		rows_fill(input->profile, replay_get(&ours), by, table);
+	sn_replay_free(own);
 	return status;
 }
 
@@ -308,16 +316,8 @@ static void write_members(const struct sn_view_input *input, struct sn_json *jso
 }
 
 static const struct sn_explanation caches_words[] = {
-	{ "object", "text",
-	  "The data that were accessed: a variable by its name; a section where no variable is known; "
-	  "[heap], [stack] or [mapped] for memory of no file.",
-	  "object_kind" },
 	{ "object_kind", "text",
 	  "variable, section, heap, stack, or mapped (large blocks of the heap, too).", "object" },
-	{ "accesses", "count",
-	  "Accesses that reach the level: of L1 and TLB all that were recorded, of others the misses of "
-	  "the level before. One that spans two lines is two.",
-	  "misses" },
 	{ "writes", "count", "Accesses that write; those that read and write are among them.",
 	  "accesses" },
 	{ "misses", "count",
@@ -342,10 +342,6 @@ static const struct sn_explanation caches_words[] = {
 	{ "line_used_share", "share",
 	  "Bytes that were used of lines between their arrival in the level and their leaving it.",
 	  "stride_bytes" },
-	{ "stride_bytes", "bytes",
-	  "Distance between successive accesses of an instruction, where more than half of all accesses "
-	  "keep it.",
-	  "line_used_share" },
 	{ "reuse_lines_median", "count",
 	  "Median of the other lines that were met between two accesses to a line, of accesses that reach "
 	  "the level; cold ones are left out.",
@@ -491,13 +487,19 @@ static void sharing_row(const struct sn_view_input *input, const struct sn_repla
 static sn_status sharing_fill(const struct sn_view_input *input, struct sn_table *table,
 			      struct sn_error *err)
 {
-	const struct sn_replay *replay = replay_get(input);
+	struct sn_view_input ours = *input;
+	struct sn_replay *own = NULL;
+	const struct sn_replay *replay;
 
 	(void)err;
+	if (!ours.replay)
+		ours.replay = &own;
+	replay = replay_get(&ours);
 	for (size_t i = 0; i < replay->shared.count; i++) {
 		sharing_row(input, replay, table, &replay->shared.items[i], false);
 		sharing_row(input, replay, table, &replay->shared.items[i], true);
 	}
+	sn_replay_free(own);
 	return SN_OK;
 }
 
@@ -521,7 +523,6 @@ static const struct sn_explanation sharing_words[] = {
 	  "changed; unknown where the object has no begin.",
 	  "offset_last" },
 	{ "offset_last", "bytes", "The last such byte of neighbouring lines.", "offset_first" },
-	{ "address", "text", "The address of the first such byte in its process.", "offset_first" },
 	{ "transfers", "count",
 	  "Times that a thread fetched a line that it had lost to another's write, or that another's cache "
 	  "held modified.",

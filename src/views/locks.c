@@ -151,7 +151,8 @@ static sn_status uses_fill(const struct sn_view_input *input, struct sn_table *t
 static const struct sn_explanation lock_words[] = {
 	{ "object", "text",
 	  "What is waited for: the name of a variable, or an address. Of a join the thread, of a "
-	  "futex its word.",
+	  "futex its word. In 'show caches', 'sharing' and 'dataspace' the data that were accessed: a "
+	  "variable, else a section or a region of memory.",
 	  NULL },
 	{ "acquisitions", "count",
 	  "How often it was taken, calls that only try included if they succeed; exact.",

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "caches/config.h"
 #include "harness/tap.h"
 #include "profile/fixture.h"
 #include "views/explain.h"
@@ -96,7 +97,15 @@ static void fill(struct fixture *f)
 static char *rendered(const struct fixture *f, const struct sn_view *view, const char *columns,
 		      enum sn_format format, enum sn_time_kind time)
 {
-	struct sn_view_input input = { .profile = f->profile, .time = time, .all_paths = true };
+	/* golden files are the same on every machine */
+	static const struct sn_sim_config caches = { .levels = { { 64, 8 }, { 512, 8 } },
+						     .level_count = 2,
+						     .line_bytes = 64,
+						     .tlb = { 16, 4 },
+						     .page_bytes = 4096 };
+	struct sn_view_input input = {
+		.profile = f->profile, .time = time, .all_paths = true, .caches = &caches
+	};
 	struct sn_table_view how = { .format = format,
 				     .schema = view->schema,
 				     .experiment = "sonde.app.1",
