@@ -308,7 +308,7 @@ void sn_sim_config_describe(const struct sn_sim_config *config, struct sn_text *
 			sn_text_add(out, " shared");
 	}
 	sn_text_addf(out, "; lines of %u bytes; TLB of %llu entries, %u-way, pages of ",
-		     config->line_bytes, (unsigned long long)(config->tlb.sets * config->tlb.ways),
+		     config->line_bytes, (unsigned long long)config->tlb.sets * config->tlb.ways,
 		     config->tlb.ways);
 	add_bytes(out, config->page_bytes);
 	sn_text_addf(out, "; %s; %s", config->is_plru ? "tree-PLRU" : "LRU",
