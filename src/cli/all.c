@@ -34,6 +34,7 @@
 	X(pandore_predict)                                                                         \
 	X(comm)                                                                                    \
 	X(lattice)                                                                                 \
+	X(search_simulate)                                                                         \
 	X(search)                                                                                  \
 	X(properties_check)                                                                        \
 	X(properties_list)                                                                         \

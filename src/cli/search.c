@@ -12,9 +12,11 @@
 #include "cli/command.h"
 #include "experiment/store.h"
 #include "cli/properties.h"
+#include "cli/search.h"
 #include "search/engine/search.h"
 #include "search/evidence/sources.h"
 #include "search/online/online.h"
+#include "search/simulate/simulate.h"
 
 enum { RESTARTS = 6 };
 
@@ -31,8 +33,8 @@ struct asked {
 	char **words;	  /* the launcher's, then the program's */
 };
 
-static sn_status share_read(const struct sn_args *args, const char *name, double otherwise,
-			    double *out, struct sn_error *err)
+sn_status sn_search_share_read(const struct sn_args *args, const char *name, double otherwise,
+			       double *out, struct sn_error *err)
 {
 	sn_status status = sn_args_real(args, name, otherwise, out, err);
 
@@ -127,10 +129,10 @@ static void asked_free(struct asked *asked)
 
 static sn_status asked_read(const struct sn_args *args, struct asked *out, struct sn_error *err)
 {
-	sn_status status = share_read(args, "threshold", 0.05, &out->options.threshold, err);
+	sn_status status = sn_search_share_read(args, "threshold", 0.05, &out->options.threshold, err);
 
 	if (status == SN_OK)
-		status = share_read(args, "check", 2, &out->check, err);
+		status = sn_search_share_read(args, "check", 2, &out->check, err);
 	if (status == SN_OK)
 		status = count_read(args, "restarts", RESTARTS, 0, &out->restarts, err);
 	if (status == SN_OK)
@@ -179,6 +181,12 @@ static bool reaches(const struct sn_search *search, double severity)
 		    !sn_search_is_locator(sn_finding_property(search, &search->findings.items[i])))
 			return true;
 	return false;
+}
+
+int sn_search_answer(const struct sn_search *search, const char *format, double check)
+{
+	result_print(search, format, stdout);
+	return reaches(search, check) ? SN_EXIT_FINDING : SN_EXIT_OK;
 }
 
 static sn_status run_search(struct sn_analysis *analysis, const struct sn_library *library,
@@ -266,6 +274,33 @@ static sn_status program_search(const struct sn_args *args, const struct asked *
 	return status;
 }
 
+/* The folder has what is to be searched, and how. */
+static sn_status resume(const struct sn_args *args, int *code, struct sn_error *err)
+{
+	struct sn_simulated simulated = { 0 };
+	double check = 2;
+	sn_status status = sn_search_share_read(args, "check", 2, &check, err);
+
+	if (status == SN_OK && args->operand_count)
+		status = sn_error_set(err, SN_ERR_USAGE, "--resume takes no operand; what is '%s'?",
+				      args->operands[0]);
+	if (status == SN_OK)
+		status = sn_simulate_resume(sn_args_value(args, "resume"),
+					    sn_args_flag(args, "quiet"), &simulated, err);
+	if (status == SN_OK)
+		*code = sn_search_answer(simulated.search, sn_args_value(args, "format"), check);
+	sn_simulated_free(&simulated);
+	return status;
+}
+
+static int resume_run(const struct sn_args *args)
+{
+	struct sn_error err;
+	int code = SN_EXIT_OK;
+
+	return resume(args, &code, &err) == SN_OK ? code : sn_error_print(&err);
+}
+
 static int search_run(const struct sn_args *args)
 {
 	struct asked asked = { 0 };
@@ -274,8 +309,11 @@ static int search_run(const struct sn_args *args)
 	size_t errors;
 	struct sn_error err;
 	int code = -1;
-	sn_status status = asked_read(args, &asked, &err);
+	sn_status status;
 
+	if (sn_args_value(args, "resume"))
+		return resume_run(args);
+	status = asked_read(args, &asked, &err);
 	if (status == SN_OK)
 		status = sn_library_of_args(args, &library, &errors, &err);
 	if (status == SN_OK)
@@ -316,6 +354,7 @@ static const struct sn_option search_options[] = {
 	{ "steps", 0, "N", "end the search after N steps", NULL },
 	{ "max-time", 0, "SECONDS", "no further start of the program after so long", NULL },
 	{ "output", 'o', "FOLDER", "name of the experiment that a program leaves", NULL },
+	{ "resume", 0, "FOLDER", "go on with a distributed search whose front has died", NULL },
 	{ "quiet", 'q', NULL, "say nothing but errors and the result", NULL },
 	SN_FILTER_OPTIONS,
 	SN_ARCH_OPTION,

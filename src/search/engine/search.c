@@ -84,7 +84,7 @@ struct evaluation {
 	struct sn_not_measurable missing;
 };
 
-static double lanes_of(const struct sn_tables *t, uint32_t process)
+double sn_search_process_lanes(const struct sn_tables *t, uint32_t process)
 {
 	uint32_t threads = t->members[SN_KEY_PROCESS].items[process].thread_count;
 
@@ -135,7 +135,7 @@ static void context_see(const uint32_t keys[SN_KEYS], void *context)
 {
 	struct evaluation *ev = context;
 	struct sn_verdict verdict;
-	double lanes = lanes_of(ev->s->recorded->tables, keys[SN_KEY_PROCESS]);
+	double lanes = sn_search_process_lanes(ev->s->recorded->tables, keys[SN_KEY_PROCESS]);
 	struct sn_finding_member member = { .process = keys[SN_KEY_PROCESS],
 					    .thread = keys[SN_KEY_THREAD] };
 
@@ -178,12 +178,12 @@ static bool lacks_a_source(const struct sn_search *s, const struct sn_property *
 	return false;
 }
 
-static double all_lanes(const struct sn_tables *t)
+double sn_search_lanes(const struct sn_tables *t)
 {
 	double lanes = 0;
 
 	for (uint32_t p = 0; p < t->members[SN_KEY_PROCESS].count; p++)
-		lanes += lanes_of(t, p);
+		lanes += sn_search_process_lanes(t, p);
 	return lanes;
 }
 
@@ -223,7 +223,7 @@ static void candidate_evaluate(struct sn_search *s, size_t index, struct sn_sear
 	sn_property_contexts(s->recorded->tables, ev.property, fixed, context_see, &ev);
 	step->candidates++;
 	if (ev.all_loss > 0)
-		s->candidates.items[index].severity = ev.all_loss / all_lanes(s->recorded->tables);
+		s->candidates.items[index].severity = ev.all_loss / sn_search_lanes(s->recorded->tables);
 	if (ev.contexts && ev.unknown == ev.contexts)
 		not_measurable_note(s, &ev, step);
 	else
@@ -392,9 +392,9 @@ sn_status sn_search_check(const struct sn_library *library, const struct sn_sear
 	return status;
 }
 
-sn_status sn_search_run(struct sn_recorded *recorded, const struct sn_library *library,
-			const struct sn_search_options *options, struct sn_search **out,
-			struct sn_error *err)
+sn_status sn_search_begin(struct sn_recorded *recorded, const struct sn_library *library,
+			  const struct sn_search_options *options, struct sn_search **out,
+			  struct sn_error *err)
 {
 	struct sn_search *s;
 	sn_status status;
@@ -409,21 +409,31 @@ sn_status sn_search_run(struct sn_recorded *recorded, const struct sn_library *l
 	s->library = library;
 	s->options = *options;
 	s->phase = (struct sn_search_phase){ .executions = 1, .mean_s = recorded->tables->phase_s };
-	s->exit_status = recorded->profile->experiment->exit_status;
+	s->exit_status = recorded->profile ? recorded->profile->experiment->exit_status : -1;
 	s->evaluator = sn_evaluator_new(recorded->tables);
 	s->unmeasurable = sn_alloc_zeroed(library->properties.count + 1, 1);
 	sn_search_host(s);
 	status = start_check(s, err);
 	if (status == SN_OK)
 		status = sn_search_load(s, err);
-	if (status == SN_OK) {
-		steps_run(s);
-		sn_search_finish(s);
+	if (status == SN_OK)
 		*out = s;
-	} else {
+	else
 		sn_search_free(s);
-	}
 	return status;
+}
+
+sn_status sn_search_run(struct sn_recorded *recorded, const struct sn_library *library,
+			const struct sn_search_options *options, struct sn_search **out,
+			struct sn_error *err)
+{
+	sn_status status = sn_search_begin(recorded, library, options, out, err);
+
+	if (status != SN_OK)
+		return status;
+	steps_run(*out);
+	sn_search_finish(*out);
+	return SN_OK;
 }
 
 void sn_search_free(struct sn_search *s)

@@ -71,6 +71,7 @@ struct sn_search_options {
 	const char *mode;	       /* "experiment", "restart" */
 	struct sn_measuring measuring; /* all zero: what is there must do */
 	struct sn_search_step first;   /* what the first step's values took */
+	const char *experiment, *program; /* names, of values that no recorded run is behind */
 };
 
 /** What a search says of the program's phase. */
@@ -84,6 +85,24 @@ struct sn_search_phase {
 /** Who took part in a search. All 0 where no agents are needed. */
 struct sn_search_agents {
 	uint32_t hosts, joined, lost, restarted, refused;
+};
+
+/** What came of the results that agents sent. All 0 where no agents are needed. */
+struct sn_search_results {
+	uint64_t received, repeated, lost;
+};
+
+/** What a host's own search says of one candidate, with members of the search that it goes to. */
+struct sn_search_share {
+	struct sonde_strategy_candidate what;
+	uint32_t step;
+	double loss; /* lanes lost in all the host's processes, also in those below the threshold */
+	const struct sn_finding_member *members;
+	size_t member_count;
+	double worst;	       /* severity of the severest member, which the rest is of */
+	const char *condition; /* borrowed for as long as the search; NULL: it has no name */
+	const struct sn_prop_value *evidence; /* by the property's evidence */
+	const char *explanation;	      /* NULL: none */
 };
 
 struct sn_search {
@@ -104,6 +123,8 @@ struct sn_search {
 	SN_VEC(struct sn_not_measurable) not_measurable;
 	struct sn_search_phase phase;
 	struct sn_search_agents agents;
+	struct sn_search_results results; /* of agents that send them */
+	bool is_partial;		  /* agents did not come to their end */
 	int exit_status; /* of the program's last start; -1: unknown */
 };
 
@@ -116,6 +137,18 @@ sn_status sn_search_run(struct sn_recorded *recorded, const struct sn_library *l
 			const struct sn_search_options *options, struct sn_search **out,
 			struct sn_error *err);
 void sn_search_free(struct sn_search *search);
+
+/** A search of which hosts do the steps: it begins without any, takes what they found, and settles what
+ *  explains what. Members fall into classes only here, by their own severities. Statuses as of
+ *  sn_search_run. */
+sn_status sn_search_begin(struct sn_recorded *recorded, const struct sn_library *library,
+			  const struct sn_search_options *options, struct sn_search **out,
+			  struct sn_error *err);
+/** Hosts may come in any order; the result of sn_search_settle is the same. */
+void sn_search_share_add(struct sn_search *search, const struct sn_search_share *share);
+void sn_search_settle(struct sn_search *search);
+/** Lanes of all processes of some tables. */
+double sn_search_lanes(const struct sn_tables *tables);
 
 /** Whether a property says where, and is no loss. */
 bool sn_search_is_locator(const struct sn_property *property);

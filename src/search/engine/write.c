@@ -284,21 +284,38 @@ static void agents_write(const struct sn_search *s, struct sn_json *json)
 	static const char *const results[] = { "received", "repeated", "lost" };
 	const uint64_t counts[] = { s->agents.hosts, s->agents.joined, s->agents.lost,
 				    s->agents.restarted, s->agents.refused };
-	const uint64_t received[] = { s->findings.count, 0, 0 };
+	const bool are_sent = s->results.received != 0;
+	const uint64_t received[] = { are_sent ? s->results.received : s->findings.count,
+				      s->results.repeated, s->results.lost };
 
 	counts_write(json, "agents", agents, counts, 5);
 	counts_write(json, "results", results, received, 3);
 }
 
+const char *sn_search_experiment_name(const struct sn_search *s)
+{
+	return s->recorded->profile ? s->recorded->profile->experiment->name
+				    : s->options.experiment;
+}
+
+/* All agents came to their end, and the run was not cut short. */
+static bool is_complete(const struct sn_search *s)
+{
+	const struct sn_profile *profile = s->recorded->profile;
+
+	return !(profile && profile->experiment->is_salvaged) && !s->agents.lost && !s->is_partial;
+}
+
 void sn_search_write_json(const struct sn_search *s, FILE *out)
 {
-	const struct sn_experiment *e = s->recorded->profile->experiment;
+	const struct sn_profile *profile = s->recorded->profile;
 	struct sn_json json = { .out = out };
 
 	sn_json_object(&json);
 	sn_json_member_string(&json, "schema", "sonde.search/1");
-	sn_json_member_string(&json, "experiment", e->name);
-	sn_json_member_string(&json, "program", e->program);
+	sn_json_member_string(&json, "experiment", sn_search_experiment_name(s));
+	sn_json_member_string(&json, "program",
+			      profile ? profile->experiment->program : s->options.program);
 	if (s->exit_status >= 0)
 		sn_json_member_int(&json, "exit_status", s->exit_status);
 	else
@@ -319,7 +336,7 @@ void sn_search_write_json(const struct sn_search *s, FILE *out)
 		missing_write(s, &s->not_measurable.items[i], &json);
 	sn_json_close(&json);
 	agents_write(s, &json);
-	sn_json_member_bool(&json, "complete", !e->is_salvaged && !s->agents.lost);
+	sn_json_member_bool(&json, "complete", is_complete(s));
 	sn_json_close(&json);
 	sn_json_finish(&json);
 }

@@ -71,27 +71,40 @@ static void finding_write(const struct sn_search *s, size_t index, FILE *out)
 	fputs("  </property>\n", out);
 }
 
-void sn_search_write_xml(const struct sn_search *s, FILE *out)
+/* Values that no recorded run is behind are of no date. */
+static void started_write(const struct sn_search *s, FILE *out)
 {
-	const struct sn_experiment *e = s->recorded->profile->experiment;
-	const struct sn_tables *t = s->recorded->tables;
-	time_t started = (time_t)(e->started_realtime_ns / 1000000000);
+	time_t started;
 	struct tm when;
 	char text[32];
 
+	if (!s->recorded->profile)
+		return;
+	started = (time_t)(s->recorded->profile->experiment->started_realtime_ns / 1000000000);
 	gmtime_r(&started, &when);
-	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Experiment"
-	      " xmlns=\"http://www.lrr.in.tum.de/Periscope\"\n"
-	      "  xmlns:psc=\"http://www.lrr.in.tum.de/Periscope\">\n",
-	      out);
 	strftime(text, sizeof(text), "%Y-%m-%d", &when);
 	element(out, "  ", "date", text);
 	strftime(text, sizeof(text), "%H:%M:%S", &when);
 	element(out, "  ", "time", text);
+}
+
+void sn_search_write_xml(const struct sn_search *s, FILE *out)
+{
+	const struct sn_tables *t = s->recorded->tables;
+
+	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Experiment"
+	      " xmlns=\"http://www.lrr.in.tum.de/Periscope\"\n"
+	      "  xmlns:psc=\"http://www.lrr.in.tum.de/Periscope\">\n",
+	      out);
+	started_write(s, out);
 	fprintf(out, "  <numProcs>%zu</numProcs>\n  <numThreads>%zu</numThreads>\n",
 		t->members[SN_KEY_PROCESS].count, t->members[SN_KEY_THREAD].count);
-	element(out, "  ", "dir", sn_experiment_given_path(e));
-	element(out, "  ", "rev", e->version);
+	if (s->recorded->profile) {
+		const struct sn_experiment *e = s->recorded->profile->experiment;
+
+		element(out, "  ", "dir", sn_experiment_given_path(e));
+		element(out, "  ", "rev", e->version);
+	}
 	for (size_t i = 0; i < s->findings.count; i++)
 		if (!s->findings.items[i].is_left_out)
 			finding_write(s, i, out);

@@ -110,6 +110,15 @@ struct sn_recorded *sn_recorded_of_part(const struct sn_profile *profile,
 					const struct sn_machine_choice *machine,
 					const struct sn_part *part,
 					const struct sn_recorded *before);
+/** A column in seconds that tells how much time regions take. */
+struct sn_time_column {
+	uint32_t column;
+	bool is_exclusive; /* without what the regions inside take */
+};
+/** The same of tables alone, which it takes: there is no profile. Region 0 is the program, parents are
+ *  no circle. A region takes the most that any of the columns says. */
+struct sn_recorded *sn_recorded_of_tables(struct sn_tables *tables,
+					  const struct sn_time_column *columns, size_t count);
 void sn_recorded_free(struct sn_recorded *recorded);
 
 /** Adds seconds to a metric at a region (SN_ALL: none) and a thread of the run. `samples` NaN:

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/detach.h"
 #include "base/progress.h"
 #include "search/online/parts.h"
 
@@ -220,21 +221,12 @@ static int worker_run(const struct sn_agent_options *options)
 
 /* ---- the guardian ---- */
 
-static void descriptors_close(void)
-{
-	int null = open("/dev/null", O_RDWR);
-
-	for (int fd = 0; fd < 3 && null >= 0; fd++)
-		dup2(null, fd);
-	closefrom(3);
-}
-
 __attribute__((noreturn)) static void guardian_run(const struct sn_agent_options *options)
 {
 	struct sn_error err;
 
 	prctl(PR_SET_NAME, "sonde-guardian");
-	descriptors_close();
+	sn_detach_descriptors();
 	sn_spool_agent(options->experiment_path, getpid(), false, &err);
 	for (int i = 0; i < WORKERS_MOST; i++) {
 		pid_t worker = fork();

@@ -1,0 +1,14 @@
+/** What commands that search share. */
+#ifndef SN_CLI_SEARCH_H
+#define SN_CLI_SEARCH_H
+
+#include "cli/command.h"
+#include "search/engine/search.h"
+
+/** The value of an option as a share from 0 to 1; `otherwise` if it was not given. */
+sn_status sn_search_share_read(const struct sn_args *args, const char *name, double otherwise,
+			       double *out, struct sn_error *err);
+/** Prints a result (format NULL: text); the exit status: 1 if a severity reaches `check`. */
+int sn_search_answer(const struct sn_search *search, const char *format, double check);
+
+#endif
