@@ -129,7 +129,8 @@ static void asked_free(struct asked *asked)
 
 static sn_status asked_read(const struct sn_args *args, struct asked *out, struct sn_error *err)
 {
-	sn_status status = sn_search_share_read(args, "threshold", 0.05, &out->options.threshold, err);
+	sn_status status =
+		sn_search_share_read(args, "threshold", 0.05, &out->options.threshold, err);
 
 	if (status == SN_OK)
 		status = sn_search_share_read(args, "check", 2, &out->check, err);

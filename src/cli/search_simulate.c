@@ -13,7 +13,8 @@ static sn_status fanout_read(const struct sn_args *args, uint32_t *out, struct s
 	sn_status status = sn_args_integer(args, "fanout", SN_FANOUT, &fanout, err);
 
 	if (status == SN_OK && (fanout < 2 || fanout > SN_FANOUT_MOST))
-		status = sn_error_set(err, SN_ERR_USAGE, "--fanout takes a number from 2 to %d, not '%s'",
+		status = sn_error_set(err, SN_ERR_USAGE,
+				      "--fanout takes a number from 2 to %d, not '%s'",
 				      SN_FANOUT_MOST, sn_args_value(args, "fanout"));
 	*out = (uint32_t)fanout;
 	return status;
@@ -25,7 +26,8 @@ static sn_status steps_read(const struct sn_args *args, uint32_t *out, struct sn
 	sn_status status = sn_args_integer(args, "steps", 0, &steps, err);
 
 	if (status == SN_OK && sn_args_value(args, "steps") && (steps < 1 || steps > UINT32_MAX))
-		status = sn_error_set(err, SN_ERR_USAGE, "--steps takes a number from 1 on, not '%s'",
+		status = sn_error_set(err, SN_ERR_USAGE,
+				      "--steps takes a number from 1 on, not '%s'",
 				      sn_args_value(args, "steps"));
 	*out = (uint32_t)steps;
 	return status;
@@ -34,7 +36,8 @@ static sn_status steps_read(const struct sn_args *args, uint32_t *out, struct sn
 static sn_status options_read(const struct sn_args *args, struct sn_simulate_options *out,
 			      double *check, struct sn_error *err)
 {
-	sn_status status = sn_search_share_read(args, "threshold", 0.05, &out->search.threshold, err);
+	sn_status status =
+		sn_search_share_read(args, "threshold", 0.05, &out->search.threshold, err);
 
 	if (status == SN_OK)
 		status = sn_search_share_read(args, "check", 2, check, err);
@@ -67,8 +70,9 @@ static int simulate_run(const struct sn_args *args)
 		status = sn_library_of_args(args, &options.library, &errors, &err);
 	if (status == SN_OK)
 		status = sn_simulate_run(&options, &simulated, &err);
-	code = status == SN_OK ? sn_search_answer(simulated.search, sn_args_value(args, "format"), check)
-			       : sn_error_print(&err);
+	code = status == SN_OK
+		       ? sn_search_answer(simulated.search, sn_args_value(args, "format"), check)
+		       : sn_error_print(&err);
 	sn_simulated_free(&simulated);
 	return code;
 }

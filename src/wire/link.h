@@ -29,18 +29,19 @@ enum {
 };
 
 enum sn_link_type {
-	SN_LINK_HELLO = 1, /* up: u16 lowest version, u16 highest, u32 pid; number: results so far */
-	SN_LINK_WELCOME,   /* down: u16 version, u64 ns since the phases began (all ones: not yet) */
-	SN_LINK_REJECT,	   /* down: u16 lowest version, u16 highest, then a sentence */
-	SN_LINK_BEAT,	   /* a hop up: u32 count, u32 agents that live below. A hop down: u64 ns since
+	SN_LINK_HELLO =
+		1,	 /* up: u16 lowest version, u16 highest, u32 pid; number: results so far */
+	SN_LINK_WELCOME, /* down: u16 version, u64 ns since the phases began (all ones: not yet) */
+	SN_LINK_REJECT,	 /* down: u16 lowest version, u16 highest, then a sentence */
+	SN_LINK_BEAT,	/* a hop up: u32 count, u32 agents that live below. A hop down: u64 ns since
 			    * the front was heard */
-	SN_LINK_RESULT,	   /* up: a result (search/simulate/result.h), the number-th of its epoch */
-	SN_LINK_ACK,	   /* down: the journal has all of `epoch` up to `ack` */
-	SN_LINK_BEGIN,	   /* down, to all: u64 ns since the phases began */
-	SN_LINK_BEGUN,	   /* up: the answer */
-	SN_LINK_END,	   /* down, to all: the search is over */
-	SN_LINK_STATE,	   /* in a spool: what its agent has come to */
-	SN_LINK_NOTE,	   /* up, and in a journal: u64 strangers refused, u64 results repeated, by
+	SN_LINK_RESULT, /* up: a result (search/simulate/result.h), the number-th of its epoch */
+	SN_LINK_ACK,	/* down: the journal has all of `epoch` up to `ack` */
+	SN_LINK_BEGIN,	/* down, to all: u64 ns since the phases began */
+	SN_LINK_BEGUN,	/* up: the answer */
+	SN_LINK_END,	/* down, to all: the search is over */
+	SN_LINK_STATE,	/* in a spool: what its agent has come to */
+	SN_LINK_NOTE,	/* up, and in a journal: u64 strangers refused, u64 results repeated, by
 			    * this agent in this epoch so far */
 };
 

@@ -223,7 +223,8 @@ static void candidate_evaluate(struct sn_search *s, size_t index, struct sn_sear
 	sn_property_contexts(s->recorded->tables, ev.property, fixed, context_see, &ev);
 	step->candidates++;
 	if (ev.all_loss > 0)
-		s->candidates.items[index].severity = ev.all_loss / sn_search_lanes(s->recorded->tables);
+		s->candidates.items[index].severity =
+			ev.all_loss / sn_search_lanes(s->recorded->tables);
 	if (ev.contexts && ev.unknown == ev.contexts)
 		not_measurable_note(s, &ev, step);
 	else

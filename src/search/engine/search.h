@@ -67,10 +67,10 @@ struct sn_search_options {
 	const char *strategy; /* a name, or a path of a shared object; NULL: "time" */
 	const char *start;    /* a property; NULL: none */
 	double threshold;
-	uint32_t steps_most;	       /* 0: no limit of the user's */
-	const char *mode;	       /* "experiment", "restart" */
-	struct sn_measuring measuring; /* all zero: what is there must do */
-	struct sn_search_step first;   /* what the first step's values took */
+	uint32_t steps_most;		  /* 0: no limit of the user's */
+	const char *mode;		  /* "experiment", "restart" */
+	struct sn_measuring measuring;	  /* all zero: what is there must do */
+	struct sn_search_step first;	  /* what the first step's values took */
 	const char *experiment, *program; /* names, of values that no recorded run is behind */
 };
 
@@ -125,7 +125,7 @@ struct sn_search {
 	struct sn_search_agents agents;
 	struct sn_search_results results; /* of agents that send them */
 	bool is_partial;		  /* agents did not come to their end */
-	int exit_status; /* of the program's last start; -1: unknown */
+	int exit_status;		  /* of the program's last start; -1: unknown */
 };
 
 /** Whether strategy and property of the options are there: to be asked before a program is run. */
@@ -144,7 +144,7 @@ void sn_search_free(struct sn_search *search);
 sn_status sn_search_begin(struct sn_recorded *recorded, const struct sn_library *library,
 			  const struct sn_search_options *options, struct sn_search **out,
 			  struct sn_error *err);
-/** Hosts may come in any order; the result of sn_search_settle is the same. */
+/** Hosts come in their order, their candidates in any. */
 void sn_search_share_add(struct sn_search *search, const struct sn_search_share *share);
 void sn_search_settle(struct sn_search *search);
 /** Lanes of all processes of some tables. */

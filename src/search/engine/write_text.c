@@ -172,8 +172,8 @@ void sn_search_write_text(const struct sn_search *s, FILE *out)
 		candidates += s->steps.items[i].candidates;
 	fprintf(out,
 		"Search of %s, strategy %s: %zu steps, %u candidates; phase of %.3f s, %zu lanes\n\n",
-		sn_search_experiment_name(s), s->strategy->name, s->steps.count,
-		candidates, s->phase.mean_s, t->members[SN_KEY_THREAD].count);
+		sn_search_experiment_name(s), s->strategy->name, s->steps.count, candidates,
+		s->phase.mean_s, t->members[SN_KEY_THREAD].count);
 	fputs("Time lost, as a share of all lanes\n\n", out);
 	if (!findings_print(s, false, SIZE_MAX, out))
 		fprintf(out, "  nothing above %.3f\n\n", s->options.threshold);

@@ -32,8 +32,8 @@ static void column_add(const struct sn_tables *t, const struct sn_time_column *c
 		const struct sn_value *v = &t->values.items[i];
 		uint32_t region = v->keys[SN_KEY_REGION];
 
-		for (int depth = 0; v->column == column->column && region != SN_ALL &&
-				    depth < DEPTH_MOST;
+		for (int depth = 0;
+		     v->column == column->column && region != SN_ALL && depth < DEPTH_MOST;
 		     depth++) {
 			seconds[region] += v->value;
 			region = column->is_exclusive ? regions[region].parent : SN_ALL;

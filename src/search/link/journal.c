@@ -80,8 +80,8 @@ static size_t frames_read(const struct reading *r, const struct sn_file_view *vi
 }
 
 sn_status sn_journal_open(const char *path, struct sn_journal *out,
-			  void (*see)(const struct sn_link_frame *frame, void *context), void *context,
-			  struct sn_error *err)
+			  void (*see)(const struct sn_link_frame *frame, void *context),
+			  void *context, struct sn_error *err)
 {
 	struct reading r = { out, see, context };
 	struct sn_file_view view;
@@ -94,8 +94,8 @@ sn_status sn_journal_open(const char *path, struct sn_journal *out,
 		return sn_error_errno(err, "search: cannot open the journal '%s'", path);
 	if (flock(out->fd, LOCK_EX | LOCK_NB)) {
 		sn_journal_close(out);
-		return sn_error_set(err, SN_ERR_USAGE,
-				    "search: another command is at work on '%s'", path);
+		return sn_error_set(err, SN_ERR_USAGE, "search: another command is at work on '%s'",
+				    path);
 	}
 	status = sn_file_map(path, &view, err);
 	if (status == SN_OK) {

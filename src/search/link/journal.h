@@ -33,8 +33,8 @@ struct sn_journal {
  *  cut off in is cut away; damage elsewhere is skipped and counted. SN_ERR_IO: it cannot be opened. SN_ERR_USAGE: another
  *  process has it open. */
 sn_status sn_journal_open(const char *path, struct sn_journal *out,
-			  void (*see)(const struct sn_link_frame *frame, void *context), void *context,
-			  struct sn_error *err);
+			  void (*see)(const struct sn_link_frame *frame, void *context),
+			  void *context, struct sn_error *err);
 /** Takes a result; true if it is new. It is on disk after sn_journal_sync. */
 bool sn_journal_take(struct sn_journal *journal, const struct sn_link_frame *frame);
 /** Takes a note. */

@@ -14,7 +14,9 @@
 static void state_add(const struct sn_outbox *o, struct sn_text *out)
 {
 	struct sn_text body = { 0 };
-	struct sn_link_frame frame = { .type = SN_LINK_STATE, .agent = o->agent, .epoch = o->epoch };
+	struct sn_link_frame frame = { .type = SN_LINK_STATE,
+				       .agent = o->agent,
+				       .epoch = o->epoch };
 
 	sn_body_u64(&body, (uint64_t)o->began_ns);
 	sn_body_u32(&body, o->phase);
@@ -98,8 +100,8 @@ static sn_status written(const struct sn_outbox *o, int fd, const struct sn_text
 		if (done > 0)
 			at += (size_t)done;
 		else if (done < 0 && errno != EINTR)
-			status = sn_error_errno(err, "search: cannot write the spool '%s'",
-						o->path);
+			status =
+				sn_error_errno(err, "search: cannot write the spool '%s'", o->path);
 	}
 	if (fd < 0)
 		status = sn_error_errno(err, "search: cannot open the spool '%s'", o->path);
@@ -122,10 +124,9 @@ static sn_status rewrite(const struct sn_outbox *o, struct sn_error *err)
 			sn_text_add_bytes(&bytes, o->bytes.chars + o->frames.items[i].at,
 					  o->frames.items[i].length);
 	state_add(o, &bytes);
-	status = written(o,
-			 open(path.chars, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-			      0600),
-			 &bytes, err);
+	status = written(
+		o, open(path.chars, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600),
+		&bytes, err);
 	if (status == SN_OK && rename(path.chars, o->path))
 		status = sn_error_errno(err, "search: cannot write the spool '%s'", o->path);
 	sn_text_free(&path);
@@ -156,11 +157,11 @@ sn_status sn_outbox_add(struct sn_outbox *o, const struct sn_text *bodies, size_
 
 	for (size_t i = 0; i < count; i++) {
 		const struct sn_link_frame frame = { .type = SN_LINK_RESULT,
-						.agent = o->agent,
-						.epoch = o->epoch,
-						.number = ++sn_vec_last(&o->epochs).count,
-						.body = (const uint8_t *)bodies[i].chars,
-						.length = (uint32_t)bodies[i].length };
+						     .agent = o->agent,
+						     .epoch = o->epoch,
+						     .number = ++sn_vec_last(&o->epochs).count,
+						     .body = (const uint8_t *)bodies[i].chars,
+						     .length = (uint32_t)bodies[i].length };
 
 		frame_keep(o, &frame);
 	}

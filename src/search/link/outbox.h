@@ -30,9 +30,9 @@ struct sn_outbox_frame {
 struct sn_outbox {
 	char *path;
 	uint32_t agent, epoch;
-	int64_t began_ns; /* CLOCK_BOOTTIME; 0: the phases have not begun */
-	uint32_t phase;	  /* the last whose results are all here */
-	bool has_ended;	  /* no further results come */
+	int64_t began_ns;		       /* CLOCK_BOOTTIME; 0: the phases have not begun */
+	uint32_t phase;			       /* the last whose results are all here */
+	bool has_ended;			       /* no further results come */
 	SN_VEC(struct sn_outbox_epoch) epochs; /* of all incarnations, this one last */
 	SN_VEC(struct sn_outbox_frame) frames; /* not in the journal, as far as is known */
 	struct sn_text bytes;

@@ -83,8 +83,9 @@ sn_status sn_link_check(struct sn_error *err)
 		return SN_OK;
 	library = dlopen("libzmq.so.5", RTLD_NOW | RTLD_LOCAL);
 	if (!library)
-		return sn_error_set(err, SN_ERR_UNSUPPORTED,
-				    "search: agents need ZeroMQ, which is not installed (Debian: libzmq5)");
+		return sn_error_set(
+			err, SN_ERR_UNSUPPORTED,
+			"search: agents need ZeroMQ, which is not installed (Debian: libzmq5)");
 #define FIND(name)                                                                                 \
 	*(void **)&zmq.name = dlsym(library, #name);                                               \
 	is_whole = is_whole && zmq.name;
@@ -93,8 +94,9 @@ sn_status sn_link_check(struct sn_error *err)
 		return SN_OK;
 	dlclose(library);
 	library = NULL;
-	return sn_error_set(err, SN_ERR_UNSUPPORTED,
-			    "search: the ZeroMQ that is installed is older than 4.3 or lacks CURVE");
+	return sn_error_set(
+		err, SN_ERR_UNSUPPORTED,
+		"search: the ZeroMQ that is installed is older than 4.3 or lacks CURVE");
 }
 
 static sn_status failed(struct sn_error *err, const char *what)
@@ -182,8 +184,7 @@ static sn_status zap_open(struct sn_link *link, struct sn_error *err)
 	if (!link->zap || zmq.zmq_bind(link->zap, "inproc://zeromq.zap.01"))
 		return failed(err, "ZeroMQ cannot ask who may come in");
 	link->monitor = zmq.zmq_socket(link->context, ZMQ_PAIR);
-	if (!link->monitor ||
-	    zmq.zmq_socket_monitor(link->below, "inproc://refused", events) ||
+	if (!link->monitor || zmq.zmq_socket_monitor(link->below, "inproc://refused", events) ||
 	    zmq.zmq_connect(link->monitor, "inproc://refused"))
 		return failed(err, "ZeroMQ does not tell of strangers");
 	option(link->zap, ZMQ_LINGER, 0);
@@ -366,8 +367,7 @@ static size_t sockets_list(const struct sn_link *link, zmq_pollitem_t items[4])
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (all[i])
-			items[count++] =
-				(zmq_pollitem_t){ .socket = all[i], .events = ZMQ_POLLIN };
+			items[count++] = (zmq_pollitem_t){ .socket = all[i], .events = ZMQ_POLLIN };
 	return count;
 }
 
@@ -421,9 +421,10 @@ void sn_link_close(struct sn_link *link)
 
 sn_status sn_link_check(struct sn_error *err)
 {
-	return sn_error_set(err, SN_ERR_UNSUPPORTED,
-			    "search: agents need ZeroMQ, and this sonde was built without it (Debian: "
-			    "libzmq3-dev)");
+	return sn_error_set(
+		err, SN_ERR_UNSUPPORTED,
+		"search: agents need ZeroMQ, and this sonde was built without it (Debian: "
+		"libzmq3-dev)");
 }
 
 sn_status sn_link_open(const uint8_t secret[SN_LINK_SECRET], bool (*is_cut)(void *context),

@@ -24,8 +24,8 @@ struct node {
 	bool is_joined, is_begun, is_lost;
 	bool is_waiting; /* a phase has been told of whose results are not all here */
 	int64_t heard_ns;
-	uint32_t epoch; /* the highest that was heard of */
-	uint32_t phase; /* the last of which all results are here */
+	uint32_t epoch;		    /* the highest that was heard of */
+	uint32_t phase;		    /* the last of which all results are here */
 	SN_VEC(struct body) bodies; /* of this phase and later ones */
 };
 
@@ -195,11 +195,11 @@ static void frame_queue(struct peer *peer, uint16_t type, uint32_t agent, uint32
 			uint64_t ack, const struct sn_text *body)
 {
 	const struct sn_link_frame frame = { .type = type,
-					.agent = agent,
-					.epoch = epoch,
-					.ack = ack,
-					.body = (const uint8_t *)body->chars,
-					.length = (uint32_t)body->length };
+					     .agent = agent,
+					     .epoch = epoch,
+					     .ack = ack,
+					     .body = (const uint8_t *)body->chars,
+					     .length = (uint32_t)body->length };
 
 	sn_link_frame_add(&peer->out, &frame);
 }
@@ -275,14 +275,13 @@ static void hello_take(struct sn_front *f, const struct sn_link_frame *frame)
 {
 	struct sn_text body = { 0 };
 	uint16_t version;
-	bool is_known = is_node(f, frame->agent)
-				? f->nodes[frame->agent].is_joined &&
-					  frame->epoch <= f->nodes[frame->agent].epoch
-				: frame->agent < SN_LINK_INNER ||
-					  frame->agent - SN_LINK_INNER >=
-						  f->simulation->places->inners ||
-					  frame->epoch <=
-						  f->inner_epochs[frame->agent - SN_LINK_INNER];
+	bool is_known =
+		is_node(f, frame->agent)
+			? f->nodes[frame->agent].is_joined &&
+				  frame->epoch <= f->nodes[frame->agent].epoch
+			: frame->agent < SN_LINK_INNER ||
+				  frame->agent - SN_LINK_INNER >= f->simulation->places->inners ||
+				  frame->epoch <= f->inner_epochs[frame->agent - SN_LINK_INNER];
 
 	if (!version_agree(f, frame, &version))
 		return;
@@ -368,7 +367,9 @@ static void note_write(struct sn_front *f)
 	uint64_t refused = sn_link_refused(f->link), repeated = f->journal.repeated;
 	const uint64_t *old_refused = sn_map_get(&f->refused, key);
 	const uint64_t *old_repeated = sn_map_get(&f->repeated, key);
-	struct sn_link_frame frame = { .type = SN_LINK_NOTE, .agent = SN_LINK_FRONT, .epoch = f->epoch };
+	struct sn_link_frame frame = { .type = SN_LINK_NOTE,
+				       .agent = SN_LINK_FRONT,
+				       .epoch = f->epoch };
 	struct sn_text body = { 0 };
 
 	if ((old_refused ? *old_refused : 0) == refused &&
@@ -416,11 +417,12 @@ static bool has_begun(const struct node *node)
 
 static void phases_begin(struct sn_front *f, int64_t now_ns)
 {
-	struct sn_link_frame frame = { .type = SN_LINK_BEGIN, .agent = SN_LINK_FRONT, .epoch = f->epoch };
+	struct sn_link_frame frame = { .type = SN_LINK_BEGIN,
+				       .agent = SN_LINK_FRONT,
+				       .epoch = f->epoch };
 	struct sn_text body = { 0 };
 
-	if (f->began_ns ||
-	    (!all_nodes(f, has_joined) && now_ns - f->opened_ns < SN_FRONT_JOIN_NS))
+	if (f->began_ns || (!all_nodes(f, has_joined) && now_ns - f->opened_ns < SN_FRONT_JOIN_NS))
 		return;
 	f->began_ns = now_ns;
 	sn_body_u64(&body, (uint64_t)now_ns);
@@ -526,7 +528,8 @@ static sn_status link_open(struct sn_front *f, struct sn_error *err)
 {
 	struct sn_place *place = sn_place_of(f->simulation->places, SN_LINK_FRONT);
 	char address[SN_LINK_ADDRESS] = "tcp://127.0.0.1:*";
-	sn_status status = sn_link_open(f->simulation->secret, sn_place_is_cut, place, &f->link, err);
+	sn_status status =
+		sn_link_open(f->simulation->secret, sn_place_is_cut, place, &f->link, err);
 
 	if (status == SN_OK)
 		status = sn_link_listen(f->link, address, err);

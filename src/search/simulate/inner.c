@@ -180,8 +180,7 @@ static void look(struct inner *n)
 	int64_t now_ns = sn_agent_now_ns();
 	int timeout_ms = LOOK_MS;
 
-	if (sn_uplink_look(&n->uplink, now_ns))
-		sn_uplink_hello(&n->uplink);
+	sn_uplink_look(&n->uplink, now_ns);
 	beat(n, now_ns);
 	while (sn_link_receive(n->uplink.link, timeout_ms, &message)) {
 		if (message.is_from_above)

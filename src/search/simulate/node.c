@@ -175,10 +175,8 @@ static void look(struct node *n)
 {
 	int64_t now_ns = sn_agent_now_ns();
 
-	if (sn_uplink_look(&n->uplink, now_ns)) {
-		sn_uplink_hello(&n->uplink);
+	if (sn_uplink_look(&n->uplink, now_ns))
 		frames_send(n, 0);
-	}
 	sn_uplink_beat(&n->uplink, now_ns, NULL, 0);
 	if (phase_ends_ns(n) <= now_ns)
 		phase_end(n);

@@ -12,14 +12,14 @@
 #include "search/simulate/simulate.h"
 
 /** Times of the protocol, in ns. */
-#define SN_AGENT_BEAT_NS    500000000LL	    /* from child to parent, and back */
-#define SN_AGENT_SILENCE_NS 1500000000LL    /* then another parent is tried */
-#define SN_AGENT_FRESH_NS   4000000000LL    /* the same for one that has not answered yet */
-#define SN_AGENT_REPLAY_NS  2000000000LL    /* what is not in the journal by then is sent again */
-#define SN_AGENT_ALONE_NS   600000000000LL  /* without a word of the front an agent ends */
-#define SN_FRONT_JOIN_NS    60000000000LL   /* the phases begin without those that have not joined */
-#define SN_FRONT_LOST_NS    30000000000LL   /* a node agent that is silent for longer is lost */
-#define SN_FRONT_END_NS	    5000000000LL    /* agents that do not end by then are killed */
+#define SN_AGENT_BEAT_NS    500000000LL	   /* from child to parent, and back */
+#define SN_AGENT_SILENCE_NS 1500000000LL   /* then another parent is tried */
+#define SN_AGENT_FRESH_NS   4000000000LL   /* the same for one that has not answered yet */
+#define SN_AGENT_REPLAY_NS  2000000000LL   /* what is not in the journal by then is sent again */
+#define SN_AGENT_ALONE_NS   600000000000LL /* without a word of the front an agent ends */
+#define SN_FRONT_JOIN_NS    60000000000LL  /* the phases begin without those that have not joined */
+#define SN_FRONT_LOST_NS    30000000000LL  /* a node agent that is silent for longer is lost */
+#define SN_FRONT_END_NS	    5000000000LL   /* agents that do not end by then are killed */
 
 /** What all processes of a simulation know; the front fills it before it starts them. */
 struct sn_simulation {
@@ -45,18 +45,17 @@ struct sn_uplink {
 	struct sn_link *link;
 	uint32_t agent, epoch, parent;
 	bool is_connected;
-	int64_t heard_ns, beat_ns;  /* of the parent; of the next beat */
-	int64_t front_heard_ns;	    /* as far as the parent says */
-	bool is_answered;	    /* by the parent of now */
+	int64_t heard_ns, beat_ns; /* of the parent; of the next beat */
+	int64_t front_heard_ns;	   /* as far as the parent says */
+	bool is_answered;	   /* by the parent of now */
+	bool is_welcome;	   /* the front has answered, by this way */
 };
 
 sn_status sn_uplink_open(struct sn_simulation *simulation, uint32_t agent, uint32_t epoch,
 			 struct sn_uplink *out, struct sn_error *err);
 /** Whether a parent has just been turned to: it is to be greeted, and to get what it may lack. */
 bool sn_uplink_look(struct sn_uplink *uplink, int64_t now_ns);
-/** Says who the agent is. */
-void sn_uplink_hello(struct sn_uplink *uplink);
-/** Beats if it is time, and says who is below. */
+/** Beats if it is time, and says who is below; until the front has answered, also who the agent is. */
 void sn_uplink_beat(struct sn_uplink *uplink, int64_t now_ns, const uint32_t *below, size_t count);
 /** Sends one frame upwards. */
 void sn_uplink_send(struct sn_uplink *uplink, uint16_t type, uint64_t number, uint64_t ack,

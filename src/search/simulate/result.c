@@ -39,7 +39,8 @@ static void value_write(const struct sn_tables *t, struct sn_prop_type type,
 				     : SN_ALL);
 }
 
-static void members_write(const struct sn_search *s, const struct sn_finding *f, struct sn_text *out)
+static void members_write(const struct sn_search *s, const struct sn_finding *f,
+			  struct sn_text *out)
 {
 	sn_body_u32(out, f ? (uint32_t)f->members.count : 0);
 	for (size_t i = 0; f && i < f->members.count; i++) {
@@ -294,8 +295,8 @@ bool sn_result_share_add(const uint8_t *body, size_t length, uint32_t first_proc
 	sn_cursor_u32(&cur);
 	is_good = share_read(&cur, &place, s, &share);
 	if (is_good) {
-		share.condition = condition_of(
-			s->library->properties.items[share.what.property], share.condition);
+		share.condition = condition_of(s->library->properties.items[share.what.property],
+					       share.condition);
 		sn_search_share_add(s, &share);
 	}
 	free((void *)(uintptr_t)share.evidence);
@@ -320,7 +321,8 @@ static void step_grow(struct sn_search *s, uint32_t step, uint32_t candidates, u
 /* A property that several hosts miss stands once, with all that it lacks. */
 static void missing_add(struct sn_search *s, uint32_t property, uint32_t region, uint32_t need)
 {
-	struct sn_not_measurable *missing = NULL, fresh = { .property = property, .region = region };
+	struct sn_not_measurable *missing = NULL,
+				 fresh = { .property = property, .region = region };
 	bool is_known = false;
 
 	for (size_t i = 0; i < s->not_measurable.count; i++)

@@ -12,9 +12,8 @@
 #include "search/simulate/scenario_parts.h"
 #include "wire/link.h"
 
-__attribute__((format(printf, 3, 4))) static sn_status fail(const struct sn_scenario *s,
-							    struct sn_error *err,
-							    const char *format, ...)
+__attribute__((format(printf, 3, 4))) static sn_status
+fail(const struct sn_scenario *s, struct sn_error *err, const char *format, ...)
 {
 	char sentence[512];
 	va_list args;
@@ -69,12 +68,14 @@ static sn_status set_check(const struct sn_scenario *s, const json_t *metric, si
 			    index);
 	while (*at) {
 		if (!sn_scenario_set_next(&at, &first, &last))
-			return fail(s, err, "\"%s\" of metrics[%zu] is no set such as \"0-3,7\": '%s'",
-				    key, index, json_string_value(given));
-		if (last >= count)
 			return fail(s, err,
-				    "\"%s\" of metrics[%zu] names %u, and there are %u, from 0 to %u",
-				    key, index, last, count, count - 1);
+				    "\"%s\" of metrics[%zu] is no set such as \"0-3,7\": '%s'", key,
+				    index, json_string_value(given));
+		if (last >= count)
+			return fail(
+				s, err,
+				"\"%s\" of metrics[%zu] names %u, and there are %u, from 0 to %u",
+				key, index, last, count, count - 1);
 	}
 	return SN_OK;
 }
@@ -100,7 +101,8 @@ static sn_status sets_check(const struct sn_scenario *s, struct sn_error *err)
 
 static bool agent_read(const char *text, struct sn_fault *fault)
 {
-	const bool is_inner = sn_starts_with(text, "inner "), is_node = sn_starts_with(text, "node ");
+	const bool is_inner = sn_starts_with(text, "inner "),
+		   is_node = sn_starts_with(text, "node ");
 	const char *at = is_inner ? text + 6 : text + 5;
 	uint32_t number;
 
@@ -119,7 +121,8 @@ static sn_status fault_read(struct sn_scenario *s, const json_t *object, size_t 
 	static const char *const kinds[] = { "kill", "freeze", "cut" };
 	const char *kind = json_string_value(json_object_get(object, "kind"));
 	const char *agent = json_string_value(json_object_get(object, "agent"));
-	const json_t *at = json_object_get(object, "at_s"), *length = json_object_get(object, "for_s");
+	const json_t *at = json_object_get(object, "at_s"),
+		     *length = json_object_get(object, "for_s");
 	struct sn_fault fault = { .at_s = json_number_value(at), .for_s = NAN };
 	size_t which = 0;
 
@@ -131,11 +134,12 @@ static sn_status fault_read(struct sn_scenario *s, const json_t *object, size_t 
 	if (!json_is_number(at) || !(fault.at_s >= 0))
 		return fail(s, err, "\"at_s\" of faults[%zu] is no number of seconds", index);
 	if (!agent || !agent_read(agent, &fault))
-		return fail(s, err, "\"agent\" of faults[%zu] is not \"front\", \"inner N\" or \"node N\"",
+		return fail(s, err,
+			    "\"agent\" of faults[%zu] is not \"front\", \"inner N\" or \"node N\"",
 			    index);
 	if (fault.agent < SN_LINK_INNER && fault.agent >= s->hosts)
-		return fail(s, err, "faults[%zu] names node %u, and there are %u, from 0 to %u", index,
-			    fault.agent, s->hosts, s->hosts - 1);
+		return fail(s, err, "faults[%zu] names node %u, and there are %u, from 0 to %u",
+			    index, fault.agent, s->hosts, s->hosts - 1);
 	if (json_is_number(length) && json_number_value(length) > 0)
 		fault.for_s = json_number_value(length);
 	else if (length && !json_is_null(length))
@@ -189,8 +193,8 @@ static void lanes_count(struct sn_scenario *s)
 	json_t *process;
 
 	s->processes = (uint32_t)json_array_size(processes);
-	json_array_foreach(processes, index, process)
-		s->threads += (uint32_t)json_array_size(json_object_get(process, "threads"));
+	json_array_foreach(processes, index, process) s->threads +=
+		(uint32_t)json_array_size(json_object_get(process, "threads"));
 	if (!s->processes)
 		s->processes = 1;
 }
@@ -209,7 +213,8 @@ static void program_find(struct sn_scenario *s)
 
 		if (!s->program && kind && !strcmp(kind, "program") &&
 		    json_is_string(json_object_get(region, "region")))
-			s->program = sn_strdup(json_string_value(json_object_get(region, "region")));
+			s->program =
+				sn_strdup(json_string_value(json_object_get(region, "region")));
 	}
 	sn_text_add(&own, "program");
 	while (!s->program && is_taken) {

@@ -76,9 +76,9 @@ static bool is_exclusive(const char *metric)
 
 static uint64_t keys_hash(const json_t *metric)
 {
-	static const char *const keys[] = { "metric", "level",	"region", "data", "process",
-					    "thread", "lock",	"file",	  "peer", "source",
-					    "hosts" };
+	static const char *const keys[] = { "metric",  "level",	 "region", "data",
+					    "process", "thread", "lock",   "file",
+					    "peer",    "source", "hosts" };
 	struct sn_text text = { 0 };
 	uint64_t hash;
 
@@ -129,9 +129,9 @@ static void member_renumber(const struct making *m, json_t *metric, const char *
 		id = json_object_get(process, "process");
 		if (!json_equal(id, given))
 			continue;
-		json_object_set_new(metric, key,
-				    json_integer((json_int_t)m->host * m->s->processes +
-						 (json_int_t)index));
+		json_object_set_new(
+			metric, key,
+			json_integer((json_int_t)m->host * m->s->processes + (json_int_t)index));
 		return;
 	}
 }
@@ -148,12 +148,12 @@ static bool has_program_value(const struct making *m, const json_t *metric)
 	size_t index;
 	json_t *other;
 
-	json_array_foreach(json_object_get(m->s->root, "metrics"), index, other)
-		if (json_equal(json_object_get(other, "metric"),
-			       json_object_get(metric, "metric")) &&
-		    json_equal(json_object_get(other, "level"), json_object_get(metric, "level")) &&
-		    is_program(m, json_object_get(other, "region")))
-			return true;
+	json_array_foreach(json_object_get(m->s->root, "metrics"), index,
+			   other) if (json_equal(json_object_get(other, "metric"),
+						 json_object_get(metric, "metric")) &&
+				      json_equal(json_object_get(other, "level"),
+						 json_object_get(metric, "level")) &&
+				      is_program(m, json_object_get(other, "region"))) return true;
 	return false;
 }
 
@@ -162,9 +162,10 @@ static bool is_outermost(const struct making *m, const json_t *id)
 	size_t index;
 	json_t *region;
 
-	json_array_foreach(json_object_get(m->s->root, "regions"), index, region)
-		if (json_equal(json_object_get(region, "region"), id))
-			return is_program(m, json_object_get(region, "parent"));
+	json_array_foreach(
+		json_object_get(m->s->root, "regions"), index,
+		region) if (json_equal(json_object_get(region, "region"),
+				       id)) return is_program(m, json_object_get(region, "parent"));
 	return false;
 }
 
@@ -204,10 +205,9 @@ static void covered_count(struct making *m)
 	size_t index;
 	json_t *metric;
 
-	json_array_foreach(json_object_get(m->s->root, "metrics"), index, metric)
-		if (m->phases)
-			*sn_map_put(&m->covered, keys_hash(metric), NULL) +=
-				set_count(metric, "phases", m->phases);
+	json_array_foreach(json_object_get(m->s->root, "metrics"), index, metric) if (m->phases) *
+		sn_map_put(&m->covered, keys_hash(metric), NULL) +=
+		set_count(metric, "phases", m->phases);
 }
 
 static json_t *metrics_make(struct making *m)
@@ -258,8 +258,8 @@ static json_t *regions_make(const struct sn_scenario *s)
 		json_array_append_new(regions, copy);
 	}
 	if (!program)
-		program = json_pack("{s:s,s:s,s:s}", "region", s->program, "kind", "program", "name",
-				    s->name);
+		program = json_pack("{s:s,s:s,s:s}", "region", s->program, "kind", "program",
+				    "name", "program");
 	json_array_insert_new(regions, 0, program);
 	return regions;
 }
@@ -298,8 +298,8 @@ static sn_status tables_of(const struct sn_scenario *s, json_t *root, struct sn_
 			   struct sn_error *err)
 {
 	char *text = json_dumps(root, JSON_COMPACT);
-	sn_status status = sn_tables_read_memory(s->name, text ? text : "", text ? strlen(text) : 0,
-						 out, err);
+	sn_status status =
+		sn_tables_read_memory(s->name, text ? text : "", text ? strlen(text) : 0, out, err);
 
 	free(text);
 	json_decref(root);
@@ -349,9 +349,11 @@ sn_status sn_scenario_tables_check(const struct sn_scenario *s, const struct sn_
 	/* with the ids that the user gave */
 	own = json_array_size(processes) ? json_deep_copy(processes) : json_array();
 	m.host = ALL_HOSTS;
-	status = tables_of(s, root_make(&m, own, metrics ? json_copy((json_t *)(uintptr_t)metrics) :
-							   json_array()),
-			   &tables, err);
+	status = tables_of(
+		s,
+		root_make(&m, own,
+			  metrics ? json_copy((json_t *)(uintptr_t)metrics) : json_array()),
+		&tables, err);
 	sn_tables_free(tables);
 	return status;
 }
@@ -371,7 +373,8 @@ struct sn_recorded *sn_scenario_of_host(const struct sn_scenario *s,
 	return recorded_of(library, tables);
 }
 
-struct sn_recorded *sn_scenario_of_all(const struct sn_scenario *s, const struct sn_library *library)
+struct sn_recorded *sn_scenario_of_all(const struct sn_scenario *s,
+				       const struct sn_library *library)
 {
 	struct making m = { .s = s, .library = library, .host = ALL_HOSTS };
 	json_t *processes = json_array(), *metrics = metrics_make(&m), *metric;

@@ -92,7 +92,8 @@ static sn_status folder_make(const char *output, char **out, struct sn_error *er
 	return SN_ERR_IO;
 }
 
-static sn_status bytes_save(const char *path, const char *bytes, size_t length, struct sn_error *err)
+static sn_status bytes_save(const char *path, const char *bytes, size_t length,
+			    struct sn_error *err)
 {
 	struct sn_file_writer writer;
 	sn_status status = sn_file_writer_open(&writer, path, err);
@@ -221,11 +222,12 @@ static sn_status faults_check(const struct sn_scenario *s, uint32_t fanout, stru
 
 		if (agent >= SN_LINK_INNER && agent != SN_LINK_FRONT &&
 		    agent - SN_LINK_INNER >= inners)
-			return sn_error_set(err, SN_ERR_FORMAT,
-					    "scenario: '%s': faults[%zu] names inner agent %u; with "
-					    "%u hosts and --fanout %u there are %u, from 0 to %u",
-					    s->name, i, agent - SN_LINK_INNER, s->hosts, fanout,
-					    inners, inners - 1);
+			return sn_error_set(
+				err, SN_ERR_FORMAT,
+				"scenario: '%s': faults[%zu] names inner agent %u; with "
+				"%u hosts and --fanout %u there are %u, from 0 to %u",
+				s->name, i, agent - SN_LINK_INNER, s->hosts, fanout, inners,
+				inners - 1);
 	}
 	return SN_OK;
 }
@@ -345,9 +347,9 @@ static sn_status options_load(struct sn_simulation *simulation, struct sn_error 
 	sn_status status = SN_OK;
 
 	if (!root || fanout < 2 || fanout > SN_FANOUT_MOST)
-		status = sn_error_set(err, SN_ERR_FORMAT,
-				      "search: '%s' is damaged, or no folder of 'sonde search simulate'",
-				      path);
+		status = sn_error_set(
+			err, SN_ERR_FORMAT,
+			"search: '%s' is damaged, or no folder of 'sonde search simulate'", path);
 	else {
 		const char *program = json_string_value(json_object_get(root, "program"));
 
@@ -372,7 +374,8 @@ static sn_status folder_load(struct sn_simulation *simulation, struct sn_error *
 
 	if (status == SN_OK) {
 		sn_library_settle(simulation->library);
-		status = sn_scenario_read(scenario, simulation->library, &simulation->scenario, err);
+		status =
+			sn_scenario_read(scenario, simulation->library, &simulation->scenario, err);
 	}
 	free(properties);
 	free(scenario);
@@ -380,7 +383,8 @@ static sn_status folder_load(struct sn_simulation *simulation, struct sn_error *
 }
 
 /* The page of a simulation that has ended is made anew, for a front that only reads. */
-static sn_status secrets_load(struct sn_simulation *simulation, bool *has_ended, struct sn_error *err)
+static sn_status secrets_load(struct sn_simulation *simulation, bool *has_ended,
+			      struct sn_error *err)
 {
 	char *secret = sn_simulation_file(simulation, "search.secret");
 	char *page = sn_simulation_file(simulation, "search.places");
@@ -415,10 +419,11 @@ sn_status sn_simulate_resume(const char *path, bool is_quiet, struct sn_simulate
 	*out = (struct sn_simulated){ .simulation = simulation };
 	simulation->path = realpath(path, NULL);
 	if (!simulation->path || !sn_simulate_is_folder(simulation->path))
-		return sn_error_set(err, SN_ERR_NOT_FOUND,
-				    "search: '%s' is no folder of 'sonde search simulate' that could "
-				    "be gone on with",
-				    path);
+		return sn_error_set(
+			err, SN_ERR_NOT_FOUND,
+			"search: '%s' is no folder of 'sonde search simulate' that could "
+			"be gone on with",
+			path);
 	simulation->library = sn_library_new();
 	status = folder_load(simulation, err);
 	if (status == SN_OK)

@@ -11,11 +11,11 @@
 enum { SN_FANOUT = 32, SN_FANOUT_MOST = 1024 };
 
 struct sn_simulate_options {
-	const char *scenario;		  /* its file */
-	const char *output;		  /* the folder; NULL: the next free sonde.search.N */
-	uint32_t fanout;		  /* children of an agent, at least 2 */
-	struct sn_search_options search;  /* strategy, start, threshold, steps */
-	struct sn_library *library;	  /* taken */
+	const char *scenario;		 /* its file */
+	const char *output;		 /* the folder; NULL: the next free sonde.search.N */
+	uint32_t fanout;		 /* children of an agent, at least 2 */
+	struct sn_search_options search; /* strategy, start, threshold, steps */
+	struct sn_library *library;	 /* taken */
 	bool is_quiet;
 };
 

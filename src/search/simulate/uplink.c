@@ -57,7 +57,7 @@ bool sn_uplink_look(struct sn_uplink *u, int64_t now_ns)
 		parent_next(u);
 	if (is_silent || !u->heard_ns)
 		u->heard_ns = now_ns;
-	u->is_answered = false;
+	u->is_answered = u->is_welcome = false;
 	u->is_connected = parent_connect(u);
 	u->beat_ns = now_ns;
 	return u->is_connected;
@@ -67,12 +67,12 @@ void sn_uplink_send(struct sn_uplink *u, uint16_t type, uint64_t number, uint64_
 		    const struct sn_text *body)
 {
 	const struct sn_link_frame frame = { .type = type,
-					.agent = u->agent,
-					.epoch = u->epoch,
-					.number = number,
-					.ack = ack,
-					.body = (const uint8_t *)body->chars,
-					.length = (uint32_t)body->length };
+					     .agent = u->agent,
+					     .epoch = u->epoch,
+					     .number = number,
+					     .ack = ack,
+					     .body = (const uint8_t *)body->chars,
+					     .length = (uint32_t)body->length };
 	struct sn_text message = { 0 };
 
 	sn_link_frame_add(&message, &frame);
@@ -80,7 +80,7 @@ void sn_uplink_send(struct sn_uplink *u, uint16_t type, uint64_t number, uint64_
 	sn_text_free(&message);
 }
 
-void sn_uplink_hello(struct sn_uplink *u)
+static void hello(struct sn_uplink *u)
 {
 	struct sn_text body = { 0 };
 
@@ -97,6 +97,8 @@ void sn_uplink_beat(struct sn_uplink *u, int64_t now_ns, const uint32_t *below, 
 
 	if (!u->is_connected || now_ns < u->beat_ns)
 		return;
+	if (!u->is_welcome)
+		hello(u);
 	u->beat_ns = now_ns + SN_AGENT_BEAT_NS;
 	sn_body_u32(&body, (uint32_t)count);
 	for (size_t i = 0; i < count; i++)
@@ -114,6 +116,8 @@ void sn_uplink_heard(struct sn_uplink *u, const struct sn_link_frame *frame, int
 	u->is_answered = true;
 	if (frame->type != SN_LINK_BEAT) {
 		u->front_heard_ns = now_ns; /* all others are the front's own words */
+		u->is_welcome = u->is_welcome ||
+				(frame->type == SN_LINK_WELCOME && frame->agent == u->agent);
 		return;
 	}
 	age_ns = (int64_t)sn_cursor_u64(&cur);
@@ -123,6 +127,6 @@ void sn_uplink_heard(struct sn_uplink *u, const struct sn_link_frame *frame, int
 
 bool sn_uplink_is_alone(const struct sn_uplink *u, int64_t now_ns)
 {
-	return now_ns - u->front_heard_ns > SN_AGENT_ALONE_NS || access(u->simulation->path, F_OK) ||
-	       atomic_load(&u->simulation->places->is_over);
+	return now_ns - u->front_heard_ns > SN_AGENT_ALONE_NS ||
+	       access(u->simulation->path, F_OK) || atomic_load(&u->simulation->places->is_over);
 }

@@ -12,6 +12,8 @@ enum { BELOW = 256 };
 struct state {
 	uint32_t *level; /* regions that the last step looked at */
 	uint32_t count;
+	unsigned char *is_seen; /* by region: it was in a level */
+	uint32_t seen_count;
 };
 
 static void *begin(const struct sonde_strategy_host *host)
@@ -57,11 +59,28 @@ static int level_add(struct state *state, uint32_t region)
 	return 1;
 }
 
-/* The regions one level below those of the last step, as far as they are above the threshold and
- * new. */
-static void level_descend(const struct sonde_strategy_host *host, struct state *state)
+/* Whether a region comes for the first time. */
+static int is_new(struct state *state, uint32_t region)
 {
-	uint32_t *old = state->level, old_count = state->count, below[BELOW], count;
+	unsigned char *grown;
+
+	if (region >= state->seen_count) {
+		grown = realloc(state->is_seen, region + 1);
+		if (!grown)
+			return 0;
+		for (uint32_t i = state->seen_count; i <= region; i++)
+			grown[i] = 0;
+		state->is_seen = grown;
+		state->seen_count = region + 1;
+	}
+	return !state->is_seen[region]++;
+}
+
+/* The regions one level below those of the last step, as far as they are above the threshold and
+ * new. Returns how many candidates that made: none, where all of them were proposed before. */
+static uint32_t level_descend(const struct sonde_strategy_host *host, struct state *state)
+{
+	uint32_t *old = state->level, old_count = state->count, below[BELOW], count, made = 0;
 
 	state->level = NULL;
 	state->count = 0;
@@ -71,15 +90,20 @@ static void level_descend(const struct sonde_strategy_host *host, struct state *
 									 below, BELOW);
 			for (uint32_t k = 0; k < count && k < BELOW; k++)
 				if (host->share(host->search, below[k]) > host->threshold &&
-				    region_propose(host, below[k]))
+				    is_new(state, below[k])) {
+					made += region_propose(host, below[k]);
 					level_add(state, below[k]);
+				}
 		}
 	free(old);
+	return made;
 }
 
 static void refine(const struct sonde_strategy_host *host, void *raw_state,
 		   const struct sonde_strategy_finding *proven, uint32_t count)
 {
+	struct state *state = raw_state;
+
 	for (uint32_t i = 0; i < count; i++) {
 		host->propose_refinements(host->search, &proven[i]);
 		host->propose_subregions(host->search, &proven[i]);
@@ -87,16 +111,18 @@ static void refine(const struct sonde_strategy_host *host, void *raw_state,
 		if (proven[i].what.data == SONDE_STRATEGY_NONE)
 			host->propose_data(host->search, &proven[i]);
 	}
-	if (raw_state)
-		level_descend(host, raw_state);
+	while (state && !level_descend(host, state) && state->count)
+		;
 }
 
 static void end(void *raw_state)
 {
 	struct state *state = raw_state;
 
-	if (state)
+	if (state) {
 		free(state->level);
+		free(state->is_seen);
+	}
 	free(state);
 }
 
