@@ -23,6 +23,7 @@
 #include "code/xz.h"
 #include "machine/caches.h"
 #include "machine/machine.h"
+#include "search/link/link.h"
 
 enum { D_CHECK, D_STATE, D_FINDING, D_MEANING, D_REMEDY };
 
@@ -426,6 +427,17 @@ static void debug_check(struct examination *x)
 		    urls && urls[0] ? " (DEBUGINFOD_URLS is set, but used only when asked)" : "");
 }
 
+static void agents_check(struct examination *x)
+{
+	struct sn_error err;
+
+	if (sn_link_check(&err) == SN_OK)
+		row(x, "libzmq", OK, "", "", "agents of distributed searches can talk");
+	else
+		row(x, "libzmq", LIMITED, "distributed searches (sonde search simulate) cannot be made",
+		    "install libzmq5, and libzmq3-dev before sonde is built", "%s", err.sentence);
+}
+
 static void runtime_check(struct examination *x)
 {
 	if (!sn_can_unpack_xz())
@@ -511,6 +523,7 @@ static void examine(struct examination *x, const struct sn_args *args)
 	machine_check(x);
 	steal_check(x);
 	runtime_check(x);
+	agents_check(x);
 	clock_check(x);
 	timer_check(x);
 	counters_check(x);

@@ -326,6 +326,8 @@ static void frame_take(struct sn_front *f, uint64_t peer, const struct sn_link_f
 	case SN_LINK_RESULT:
 		if (!is_node(f, frame->agent))
 			break;
+		if (frame->epoch > f->nodes[frame->agent].epoch)
+			f->nodes[frame->agent].epoch = frame->epoch;
 		if (sn_journal_take(&f->journal, frame))
 			result_keep(f, frame);
 		touch(f, frame->agent, frame->epoch);
