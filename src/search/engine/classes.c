@@ -17,7 +17,38 @@ static double spread(const double *sums, const double *squares, size_t first, si
 	return fmax(0, squares[end] - squares[first] - sum * sum / count);
 }
 
-/* The best division of the first `end` values into classes, by dynamic programming over the last
+/* Costs of dividing the first values into so many classes, and where the last class begins. */
+struct division {
+	const double *sums, *squares;
+	const double *before; /* by end: the least cost of one class fewer */
+	double *cost;
+	size_t *from;
+};
+
+/* Ends from `low` to `high`, whose last class begins between `first` and `last`: the later an end, the later its
+ * last class begins, so the end in the middle bounds both halves. */
+static void costs_find(struct division *d, size_t low, size_t high, size_t first, size_t last)
+{
+	size_t middle = low + (high - low) / 2;
+	double best = INFINITY;
+
+	if (low > high)
+		return;
+	for (size_t f = first; f <= last && f < middle; f++) {
+		double all = d->before[f] + spread(d->sums, d->squares, f, middle);
+
+		if (all < best) {
+			best = all;
+			d->from[middle] = f;
+		}
+	}
+	d->cost[middle] = best;
+	if (middle > low)
+		costs_find(d, low, middle - 1, first, d->from[middle]);
+	costs_find(d, middle + 1, high, d->from[middle], last);
+}
+
+/* The best division of the first `count` values into classes, by dynamic programming over the last
  * class's first value (Fisher 1958). */
 static void divide(const double *values, size_t count, size_t classes, size_t *firsts)
 {
@@ -29,24 +60,14 @@ static void divide(const double *values, size_t count, size_t classes, size_t *f
 	for (size_t i = 0; i < count; i++) {
 		sums[i + 1] = sums[i] + values[i];
 		squares[i + 1] = squares[i] + values[i] * values[i];
+		cost[i + 1] = INFINITY; /* no class has values */
 	}
-	for (size_t c = 1; c <= classes; c++)
-		for (size_t end = c; end <= count; end++) {
-			double best = INFINITY;
+	for (size_t c = 1; c <= classes; c++) {
+		struct division d = { sums, squares, cost + (c - 1) * (count + 1),
+				      cost + c * (count + 1), from + c * (count + 1) };
 
-			for (size_t first = c - 1; first < end; first++) {
-				double before = c > 1	? cost[(c - 1) * (count + 1) + first]
-						: first ? INFINITY
-							: 0;
-				double all = before + spread(sums, squares, first, end);
-
-				if (all < best) {
-					best = all;
-					from[c * (count + 1) + end] = first;
-				}
-			}
-			cost[c * (count + 1) + end] = best;
-		}
+		costs_find(&d, c, count, c - 1, count - 1);
+	}
 	for (size_t c = classes, end = count; c > 0; c--) {
 		end = from[c * (count + 1) + end];
 		firsts[c - 1] = end;

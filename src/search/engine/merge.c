@@ -23,12 +23,14 @@ static struct sn_finding *finding_at(struct sn_search *s,
 				     const struct sonde_strategy_candidate *what)
 {
 	struct sn_finding fresh = { .recorded = s->recorded, .what = *what, .severity = -1 };
+	bool is_new;
+	uint64_t *place = sn_map_put(&s->found, sn_candidate_hash(what), &is_new);
 
-	for (size_t i = 0; i < s->findings.count; i++)
-		if (!memcmp(&s->findings.items[i].what, what, sizeof(*what)))
-			return &s->findings.items[i];
-	sn_vec_push(&s->findings, fresh);
-	return &sn_vec_last(&s->findings);
+	if (is_new) {
+		*place = s->findings.count;
+		sn_vec_push(&s->findings, fresh);
+	}
+	return &s->findings.items[*place];
 }
 
 /* The severest member speaks; of equal ones the first. */

@@ -453,6 +453,7 @@ void sn_search_free(struct sn_search *s)
 	sn_vec_free(&s->candidates);
 	sn_vec_free(&s->steps);
 	sn_map_free(&s->seen);
+	sn_map_free(&s->found);
 	sn_evaluator_free(s->evaluator);
 	free(s->unmeasurable);
 	if (s->strategy_library)

@@ -2,7 +2,7 @@
  * The front: takes results into its journal, tells their agents when they are on disk, and merges at the end. All
  * that it knows of results comes from the journal, so another front can go on with it.
  */
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -52,6 +52,8 @@ struct sn_front {
 	struct sn_map repeated;
 	SN_VEC(struct touched) touched; /* streams that have new results */
 	int64_t began_ns, opened_ns, again_ns;
+	int64_t asked_ns; /* all nodes for the begin of the phases, by this front; 0: not, or all have answered */
+	bool is_quiet;
 };
 
 /* ---- what the journal has ---- */
@@ -417,6 +419,15 @@ static bool has_begun(const struct node *node)
 	return node->is_begun || node->is_lost;
 }
 
+static uint32_t joined_count(const struct sn_front *f)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < f->simulation->places->nodes; i++)
+		count += f->nodes[i].is_joined;
+	return count;
+}
+
 static void phases_begin(struct sn_front *f, int64_t now_ns)
 {
 	struct sn_link_frame frame = { .type = SN_LINK_BEGIN,
@@ -426,7 +437,12 @@ static void phases_begin(struct sn_front *f, int64_t now_ns)
 
 	if (f->began_ns || (!all_nodes(f, has_joined) && now_ns - f->opened_ns < SN_FRONT_JOIN_NS))
 		return;
-	f->began_ns = now_ns;
+	f->began_ns = f->asked_ns = now_ns;
+	if (!f->is_quiet)
+		fprintf(stderr,
+			"sonde: %u of %u node agents have joined after %.2f s; the phases begin\n",
+			joined_count(f), f->simulation->places->nodes,
+			(double)(now_ns - f->opened_ns) / 1e9);
 	sn_body_u64(&body, (uint64_t)now_ns);
 	frame.body = (const uint8_t *)body.chars;
 	frame.length = (uint32_t)body.length;
@@ -440,6 +456,12 @@ static void begin_send(struct sn_front *f, int64_t now_ns)
 {
 	struct sn_text body = { 0 };
 
+	if (f->asked_ns && all_nodes(f, has_begun)) {
+		if (!f->is_quiet)
+			fprintf(stderr, "sonde: all have answered after %.3f s\n",
+				(double)(now_ns - f->asked_ns) / 1e9);
+		f->asked_ns = 0;
+	}
 	if (!f->began_ns || now_ns < f->again_ns || all_nodes(f, has_begun))
 		return;
 	f->again_ns = now_ns + AGAIN_NS;
@@ -512,6 +534,7 @@ sn_status sn_front_open(struct sn_simulation *simulation, struct sn_front **out,
 	sn_status status;
 
 	f->simulation = simulation;
+	f->opened_ns = sn_agent_now_ns();
 	f->nodes = sn_alloc_zeroed(simulation->places->nodes, sizeof(*f->nodes));
 	f->inner_epochs = sn_alloc_zeroed(simulation->places->inners, sizeof(*f->inner_epochs));
 	status = sn_journal_open(path, &f->journal, journal_see, f, err);
@@ -544,14 +567,15 @@ static sn_status link_open(struct sn_front *f, struct sn_error *err)
 }
 
 /* After the last result there may be numbers that lack: a little time for those. */
-sn_status sn_front_run(struct sn_front *f, bool (*is_interrupted)(void), struct sn_error *err)
+sn_status sn_front_run(struct sn_front *f, bool (*is_interrupted)(void), bool is_quiet,
+		       struct sn_error *err)
 {
 	sn_status status = link_open(f, err);
 	int64_t over_ns = 0;
 
-	f->opened_ns = sn_agent_now_ns();
+	f->is_quiet = is_quiet;
 	for (uint32_t i = 0; i < f->simulation->places->nodes; i++)
-		f->nodes[i].heard_ns = f->opened_ns;
+		f->nodes[i].heard_ns = sn_agent_now_ns();
 	while (status == SN_OK && !sn_front_has_all(f) && !is_interrupted()) {
 		status = turn(f, err);
 		if (!is_over(f))

@@ -83,8 +83,10 @@ struct sn_front;
 sn_status sn_front_open(struct sn_simulation *simulation, struct sn_front **out,
 			struct sn_error *err);
 bool sn_front_has_all(const struct sn_front *front);
-/** Opens the link and waits. `is_interrupted` is looked at in between. */
-sn_status sn_front_run(struct sn_front *front, bool (*is_interrupted)(void), struct sn_error *err);
+/** Opens the link and waits. `is_interrupted` is looked at in between. Says on standard error when agents have
+ *  joined and begun, unless it is to be quiet. */
+sn_status sn_front_run(struct sn_front *front, bool (*is_interrupted)(void), bool is_quiet,
+		       struct sn_error *err);
 /** Tells all agents that the search is over, and waits for them. */
 void sn_front_end(struct sn_front *front);
 /** The search of all hosts, as far as results are there. */

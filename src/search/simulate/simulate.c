@@ -271,7 +271,7 @@ static sn_status front_work(struct sn_simulated *out, bool is_first, bool is_qui
 		status = sn_faults_start(simulation, err);
 	signals_mind();
 	if (status == SN_OK)
-		status = sn_front_run(out->front, is_interrupted, err);
+		status = sn_front_run(out->front, is_interrupted, is_quiet, err);
 	if (status == SN_OK && is_interrupted() && !is_quiet)
 		sn_warn("search: interrupted; these are the results so far");
 	if (status == SN_OK) {
