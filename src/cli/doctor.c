@@ -434,7 +434,8 @@ static void agents_check(struct examination *x)
 	if (sn_link_check(&err) == SN_OK)
 		row(x, "libzmq", OK, "", "", "agents of distributed searches can talk");
 	else
-		row(x, "libzmq", LIMITED, "distributed searches (sonde search simulate) cannot be made",
+		row(x, "libzmq", LIMITED,
+		    "distributed searches (sonde search simulate) cannot be made",
 		    "install libzmq5, and libzmq3-dev before sonde is built", "%s", err.sentence);
 }
 

@@ -116,10 +116,10 @@ struct sn_search {
 
 	SN_VEC(struct sn_candidate) candidates; /* of all steps */
 	struct sn_map seen;			/* hash of a candidate -> its index */
-	struct sn_map found; /* the same -> its finding, while hosts' shares are added */
-	struct sn_map called;			/* property and region: which calls were proposed */
-	uint8_t *unmeasurable;			/* by property: no source has what it needs */
-	SN_VEC(struct sn_finding) findings;	/* by step; sn_search_run orders them by severity */
+	struct sn_map found;   /* the same -> its finding, while hosts' shares are added */
+	struct sn_map called;  /* property and region: which calls were proposed */
+	uint8_t *unmeasurable; /* by property: no source has what it needs */
+	SN_VEC(struct sn_finding) findings; /* by step; sn_search_run orders them by severity */
 	SN_VEC(struct sn_search_step) steps;
 	SN_VEC(struct sn_not_measurable) not_measurable;
 	struct sn_search_phase phase;

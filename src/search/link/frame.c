@@ -103,7 +103,7 @@ const char *sn_body_read_string(struct sn_cursor *cur)
 	return sn_cursor_u8(cur) ? sn_cursor_string(cur) : NULL;
 }
 
-bool sn_link_understands(uint16_t version)
+static bool is_understood(uint16_t version)
 {
 	return version && version + 1 >= SN_LINK_VERSION && version <= SN_LINK_VERSION + 1;
 }
@@ -140,7 +140,7 @@ sn_status sn_link_frame_read(struct sn_cursor *cur, struct sn_link_frame *out)
 	f.ack = sn_cursor_u64(&at);
 	crc = sn_cursor_u32(&at);
 	sn_cursor_u32(&at);
-	if (at.status != SN_OK || magic != SN_LINK_MAGIC || !sn_link_understands(f.version) ||
+	if (at.status != SN_OK || magic != SN_LINK_MAGIC || !is_understood(f.version) ||
 	    f.length > SN_LINK_BODY_MOST)
 		return SN_ERR_FORMAT;
 	f.body = sn_cursor_bytes(&at, f.length);

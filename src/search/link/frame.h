@@ -31,8 +31,6 @@ sn_status sn_link_frame_read(struct sn_cursor *cur, struct sn_link_frame *out);
 /** Moves on to where the next frame may begin, at least one byte; false: there is none. */
 bool sn_link_frame_seek(struct sn_cursor *cur);
 
-/** Whether frames of this version are understood. */
-bool sn_link_understands(uint16_t version);
 /** The highest version that two peers have in common; 0: none. */
 uint16_t sn_link_version(uint16_t low, uint16_t high, uint16_t other_low, uint16_t other_high);
 

@@ -198,11 +198,6 @@ void sn_outbox_ack(struct sn_outbox *o, uint32_t epoch, uint64_t number)
 	rewrite(o, &err); /* a spool that stays longer is sent again, and that is all */
 }
 
-uint64_t sn_outbox_made(const struct sn_outbox *o)
-{
-	return sn_vec_last(&o->epochs).count;
-}
-
 void sn_outbox_close(struct sn_outbox *o)
 {
 	sn_vec_free(&o->epochs);

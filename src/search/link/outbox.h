@@ -48,8 +48,6 @@ sn_status sn_outbox_add(struct sn_outbox *outbox, const struct sn_text *bodies, 
 			struct sn_error *err);
 /** The journal has all of `epoch` up to `number`. */
 void sn_outbox_ack(struct sn_outbox *outbox, uint32_t epoch, uint64_t number);
-/** Results of this epoch so far. */
-uint64_t sn_outbox_made(const struct sn_outbox *outbox);
 void sn_outbox_close(struct sn_outbox *outbox);
 
 /** From memory, for a spool without a file. */

@@ -497,7 +497,7 @@ static bool is_over(const struct sn_front *f)
 	return true;
 }
 
-bool sn_front_has_all(const struct sn_front *f)
+static bool has_all(const struct sn_front *f)
 {
 	for (uint32_t i = 0; i < f->simulation->places->nodes; i++)
 		if (!node_is_done(f, &f->nodes[i]))
@@ -576,7 +576,7 @@ sn_status sn_front_run(struct sn_front *f, bool (*is_interrupted)(void), bool is
 	f->is_quiet = is_quiet;
 	for (uint32_t i = 0; i < f->simulation->places->nodes; i++)
 		f->nodes[i].heard_ns = sn_agent_now_ns();
-	while (status == SN_OK && !sn_front_has_all(f) && !is_interrupted()) {
+	while (status == SN_OK && !has_all(f) && !is_interrupted()) {
 		status = turn(f, err);
 		if (!is_over(f))
 			over_ns = 0;
@@ -698,7 +698,7 @@ static void counts_fill(const struct sn_front *f, struct sn_search *search)
 	search->results = (struct sn_search_results){ .received = f->journal.received,
 						      .repeated = map_sum(&f->repeated),
 						      .lost = sn_journal_gaps(&f->journal) };
-	search->is_partial = !sn_front_has_all(f);
+	search->is_partial = !has_all(f);
 }
 
 sn_status sn_front_search(struct sn_front *f, struct sn_search **out, struct sn_error *err)

@@ -82,7 +82,6 @@ bool sn_agents_are_gone(struct sn_simulation *simulation);
 struct sn_front;
 sn_status sn_front_open(struct sn_simulation *simulation, struct sn_front **out,
 			struct sn_error *err);
-bool sn_front_has_all(const struct sn_front *front);
 /** Opens the link and waits. `is_interrupted` is looked at in between. Says on standard error when agents have
  *  joined and begun, unless it is to be quiet. */
 sn_status sn_front_run(struct sn_front *front, bool (*is_interrupted)(void), bool is_quiet,

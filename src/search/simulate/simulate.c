@@ -32,7 +32,7 @@ static char *file_in(const char *folder, const char *name)
 	return sn_text_take(&path);
 }
 
-bool sn_simulate_is_folder(const char *path)
+static bool is_folder(const char *path)
 {
 	char *options = file_in(path, "simulate.json");
 	bool is_there = !access(options, F_OK);
@@ -418,7 +418,7 @@ sn_status sn_simulate_resume(const char *path, bool is_quiet, struct sn_simulate
 
 	*out = (struct sn_simulated){ .simulation = simulation };
 	simulation->path = realpath(path, NULL);
-	if (!simulation->path || !sn_simulate_is_folder(simulation->path))
+	if (!simulation->path || !is_folder(simulation->path))
 		return sn_error_set(
 			err, SN_ERR_NOT_FOUND,
 			"search: '%s' is no folder of 'sonde search simulate' that could "

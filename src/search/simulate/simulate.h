@@ -32,7 +32,5 @@ sn_status sn_simulate_run(const struct sn_simulate_options *options, struct sn_s
 sn_status sn_simulate_resume(const char *path, bool is_quiet, struct sn_simulated *out,
 			     struct sn_error *err);
 void sn_simulated_free(struct sn_simulated *simulated);
-/** Whether a folder is one of a simulation. */
-bool sn_simulate_is_folder(const char *path);
 
 #endif

@@ -44,13 +44,13 @@ TEST(what_the_journal_has_not_is_there_in_the_next_life)
 	o.began_ns = 77;
 	batch_add(&o, 3);
 	batch_add(&o, 2);
-	CHECK_INT((int64_t)sn_outbox_made(&o), 5);
+	CHECK_INT((int64_t)sn_vec_last(&o.epochs).count, 5);
 	sn_outbox_close(&o);
 	REQUIRE(sn_outbox_open(path, 5, 2, &o, &err) == SN_OK);
 	CHECK_INT(o.phase, 2);
 	CHECK_INT(o.began_ns, 77);
 	CHECK_INT((int64_t)o.unacked, 5);
-	CHECK_INT((int64_t)sn_outbox_made(&o), 0);
+	CHECK_INT((int64_t)sn_vec_last(&o.epochs).count, 0);
 	batch_add(&o, 1);
 	sn_outbox_ack(&o, 1, 5);
 	CHECK_INT((int64_t)o.unacked, 1);
@@ -107,7 +107,7 @@ TEST(without_room_nothing_is_made)
 	sn_text_add(&body, "body");
 	unlink(path);
 	CHECK(sn_outbox_add(&o, &body, 1, &err) != SN_OK);
-	CHECK_INT((int64_t)sn_outbox_made(&o), 0);
+	CHECK_INT((int64_t)sn_vec_last(&o.epochs).count, 0);
 	CHECK_INT((int64_t)o.unacked, 0);
 	sn_text_free(&body);
 	sn_outbox_close(&o);
