@@ -170,12 +170,13 @@ static void elide_path(struct sn_text *text, size_t columns)
 	replace(text, 0, (size_t)((slash && slash[1] ? slash : end) - text->chars), "..");
 }
 
-/* The program's own name and the last arguments: "cc1plus .. t.cpp -o t.s". */
-static void elide_command(struct sn_text *text, size_t columns)
+void sn_text_elide_command(struct sn_text *text, size_t columns)
 {
-	size_t word = strcspn(text->chars, " "), rest;
-	const char *slash = memrchr(text->chars, '/', word), *blank;
+	size_t word = text->chars ? strcspn(text->chars, " ") : 0, rest;
+	const char *slash = word ? memrchr(text->chars, '/', word) : NULL, *blank;
 
+	if (text->length <= columns)
+		return;
 	if (slash)
 		replace(text, 0, (size_t)(slash + 1 - text->chars), "");
 	if (text->length <= columns)
@@ -275,7 +276,7 @@ void sn_text_elide(struct sn_text *text, size_t columns)
 	blank = strchr(text->chars, ' ');
 	is_title = blank && blank > text->chars && blank[-1] == ':'; /* of a server's process */
 	if (!is_title && blank && (*text->chars == '/' || strstr(text->chars, " -")))
-		elide_command(text, columns);
+		sn_text_elide_command(text, columns);
 	else if (!is_title && (strstr(text->chars, "::") || strchr(text->chars, '<')))
 		elide_name(text, columns);
 	else if (blank)

@@ -77,6 +77,9 @@ size_t sn_text_columns_least(const char *chars);
  * address only ", after NAME" goes.
  */
 void sn_text_elide(struct sn_text *text, size_t columns);
+/** The same for what is known to be a command, whatever its arguments look like: the program's own name
+ * and the last arguments, "cc1plus .. t.cpp -o t.s". */
+void sn_text_elide_command(struct sn_text *text, size_t columns);
 /** Shortens a name of C++ that sn_text_elide makes equal to `other`: of the template arguments that
  * tell the two apart the first that differs stays, "Sorter<double..>::run". Where they differ
  * elsewhere it is shortened as ever. */

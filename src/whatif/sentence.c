@@ -35,9 +35,11 @@ static bool is_better(const struct hint *a, const struct hint *b)
 	return a->most >= b->most + 0.005;
 }
 
+/* Advice that brings time: to compile with -g brings names, which the summary tells apart. */
 static bool is_hint(const struct sn_whatif_loop *loop, const struct sn_advice *advice)
 {
-	return advice->confidence <= SN_ADVICE_HINT && loop->user_share >= HINT_SHARE &&
+	return advice->confidence <= SN_ADVICE_HINT &&
+	       strcmp(advice->subject, "debug lines") != 0 && loop->user_share >= HINT_SHARE &&
 	       !(loop->doubts & ~(unsigned)(SN_DOUBT_CALLS | SN_DOUBT_ESTIMATED));
 }
 

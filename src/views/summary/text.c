@@ -97,6 +97,7 @@ static void put_head(const struct sn_text_page *page, struct sn_text *line)
 	for (char *c = one_line.chars; c && *c; c++)
 		if (*c == '\n' || *c == '\t')
 			*c = ' ';
+	sn_text_elide_command(&one_line, room);
 	sn_page_add_cell(line, one_line.chars ? one_line.chars : "", room);
 	sn_text_free(&one_line);
 	sn_text_add(line, "  ");

@@ -310,3 +310,23 @@ TEST(the_base_name_is_what_follows_the_last_slash)
 	CHECK_STRING(sn_base_name("/a/"), "/a/");
 	CHECK(sn_base_name(NULL) == NULL);
 }
+
+/* Its arguments may look like a name of C++ or like a sentence. */
+TEST(a_command_keeps_its_program)
+{
+	struct sn_text text = { 0 };
+
+	sn_text_add(
+		&text,
+		"/usr/bin/sqlite3 :memory: with c(x) as (select x+1 from c where x<9) select a from t");
+	sn_text_elide_command(&text, 40);
+	CHECK(text.length <= 40);
+	CHECK(sn_starts_with(text.chars, "sqlite3 .. "));
+	sn_text_free(&text);
+	sn_text_add(&text, "/bin/true");
+	sn_text_elide_command(&text, 40);
+	CHECK_STRING(text.chars, "/bin/true");
+	sn_text_free(&text);
+	sn_text_elide_command(&text, 40);
+	CHECK(!text.length);
+}

@@ -136,3 +136,14 @@ TEST(a_dependence_that_far_data_hide_gives_no_hint)
 		       "1.09 to 1.33x for the program.");
 	fixture_end(&t.fixture);
 }
+
+TEST(advice_that_brings_only_names_gives_no_hint)
+{
+	struct table t;
+
+	begin(&t);
+	for (size_t i = 0; i < LOOPS; i++)
+		t.advice[i].subject = "debug lines";
+	check_hint(&t, NULL);
+	fixture_end(&t.fixture);
+}
