@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "causal/log.h"
+#include "profile/companions.h"
 #include "trace/trace.h"
 
 static const char *filter_words(const struct sn_filter *f)
@@ -45,6 +47,43 @@ static bool is_clock_off(const struct sn_experiment *e)
 bool sn_view_has_no_time(const struct sn_profile *p)
 {
 	return !p->total.cpu_ns && !p->total.samples && !p->total.waits;
+}
+
+bool sn_view_lacks_data(const struct sn_view *view, const struct sn_profile *p)
+{
+	static const struct {
+		unsigned need;
+		enum sn_trace_kind kind;
+	} traces[] = { { SN_VIEW_NEEDS_HEAP, SN_TRACE_HEAP },
+		       { SN_VIEW_NEEDS_MPI, SN_TRACE_MPI },
+		       { SN_VIEW_NEEDS_LOCKS, SN_TRACE_SYNC },
+		       { SN_VIEW_NEEDS_IO, SN_TRACE_IO },
+		       { SN_VIEW_NEEDS_OPENMP, SN_TRACE_OPENMP } };
+	const struct sn_experiment *e = p->experiment;
+
+	for (size_t i = 0; i < sizeof(traces) / sizeof(*traces); i++)
+		if (view->needs & traces[i].need && !sn_trace_has(e, traces[i].kind))
+			return true;
+	if (view->needs & SN_VIEW_NEEDS_LANES && !sn_trace_has(e, SN_TRACE_MPI) &&
+	    !sn_trace_has(e, SN_TRACE_SYNC))
+		return true;
+	return (view->needs & SN_VIEW_NEEDS_EVENTS && !e->events.count) ||
+	       (view->needs & SN_VIEW_NEEDS_WINDOWS && !e->windows.count) ||
+	       (view->needs & SN_VIEW_NEEDS_INSTANCES &&
+		!sn_profile_with_instances(p)->experiment->instances.count) ||
+	       (view->needs & SN_VIEW_NEEDS_VARIANTS &&
+		!sn_profile_with_variants(p)->experiment->variants.count) ||
+	       (view->needs & SN_VIEW_NEEDS_CAUSAL && !sn_causal_log_exists(e->path));
+}
+
+sn_status sn_view_tell_empty(const struct sn_view *view, const struct sn_view_input *input,
+			     const char *why, struct sn_error *err)
+{
+	if (sn_view_lacks_data(view, input->profile) || view->is_never_empty ||
+	    (view->needs & SN_VIEW_NEEDS_TIME && !input->profile->total.samples))
+		return sn_error_set(err, SN_ERR_NO_DATA, "%s", why);
+	sn_warn("%s", why);
+	return SN_OK;
 }
 
 void sn_view_add_why_no_samples(const struct sn_profile *p, struct sn_text *out)

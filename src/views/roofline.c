@@ -346,6 +346,7 @@ const struct sn_view sn_view_roofs = {
 	.page_title = "Roofs",
 	.page_group = "",
 	.is_listing = true,
+	.is_never_empty = true,
 	.is_in_report = true,
 	.fill = roofs_fill,
 	.why_empty = roofs_why_empty,

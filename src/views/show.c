@@ -148,7 +148,7 @@ static sn_status pieces_write(const struct sn_view *view, const struct sn_view_i
 		struct sn_text reason = { 0 };
 
 		sn_view_why_empty(view, input, &all, how, &reason);
-		sn_warn("%s", reason.chars);
+		status = sn_view_tell_empty(view, input, reason.chars, err);
 		sn_text_free(&reason);
 	}
 	return status;
@@ -201,7 +201,7 @@ static sn_status rows_write(const struct sn_view *view, const struct sn_view_inp
 	if (status == SN_OK)
 		status = sn_table_write(&table, how, out, members_write, &beside, err);
 	if (status == SN_OK && beside.why_empty)
-		sn_warn("%s", beside.why_empty);
+		status = sn_view_tell_empty(view, input, beside.why_empty, err);
 	sn_text_free(&reason);
 	if (status == SN_OK && how->format == SN_FORMAT_TEXT) {
 		put_idle(input->profile, out);

@@ -53,21 +53,23 @@ struct sn_view_input {
 
 /** The evidence that a view needs. */
 enum sn_view_need {
-	SN_VIEW_NEEDS_TIME = 1,	     /* samples or waits that pass the filters */
-	SN_VIEW_NEEDS_HEAP = 4,	     /* the heap's trace; a report without it leaves the view out */
-	SN_VIEW_NEEDS_MACHINE = 2,   /* the model of a processor, which --arch chooses */
-	SN_VIEW_NEEDS_MPI = 16,	     /* the trace of MPI; likewise */
-	SN_VIEW_NEEDS_LOCKS = 128,   /* the trace of locks; likewise */
-	SN_VIEW_NEEDS_IO = 512,	     /* the trace of input and output; likewise */
-	SN_VIEW_NEEDS_OPENMP = 8192, /* the trace of OpenMP; likewise */
-	SN_VIEW_NEEDS_LANES = 16384, /* the trace of MPI or that of locks; likewise */
+	SN_VIEW_NEEDS_TIME = 1 << 0,	/* samples or waits that pass the filters */
+	SN_VIEW_NEEDS_MACHINE = 1 << 1, /* the model of a processor, which --arch chooses */
+	/* a report leaves out the views whose data it does not have: traces of ... */
+	SN_VIEW_NEEDS_HEAP = 1 << 2,
+	SN_VIEW_NEEDS_MPI = 1 << 3,
+	SN_VIEW_NEEDS_LOCKS = 1 << 4,
+	SN_VIEW_NEEDS_IO = 1 << 5,
+	SN_VIEW_NEEDS_OPENMP = 1 << 6,
+	SN_VIEW_NEEDS_LANES = 1 << 7, /* of MPI or of locks */
 	SN_VIEW_NEEDS_A_TRACE = SN_VIEW_NEEDS_HEAP | SN_VIEW_NEEDS_MPI | SN_VIEW_NEEDS_LOCKS |
 				SN_VIEW_NEEDS_IO | SN_VIEW_NEEDS_OPENMP | SN_VIEW_NEEDS_LANES,
-	SN_VIEW_NEEDS_INSTANCES = 8,   /* loops that were counted; a report without leaves it out */
-	SN_VIEW_NEEDS_CAUSAL = 256,    /* causal experiments; a report without leaves it out */
-	SN_VIEW_NEEDS_VARIANTS = 1024, /* variants that ran; likewise */
-	SN_VIEW_NEEDS_EVENTS = 2048,   /* counters that overflowed; likewise */
-	SN_VIEW_NEEDS_WINDOWS = 16384, /* accesses that were recorded; likewise */
+	/* ... and what was measured otherwise */
+	SN_VIEW_NEEDS_INSTANCES = 1 << 8, /* loops that were counted */
+	SN_VIEW_NEEDS_CAUSAL = 1 << 9,	  /* causal experiments */
+	SN_VIEW_NEEDS_VARIANTS = 1 << 10, /* variants that ran */
+	SN_VIEW_NEEDS_EVENTS = 1 << 11,	  /* counters that overflowed */
+	SN_VIEW_NEEDS_WINDOWS = 1 << 12,  /* accesses that were recorded */
 };
 
 /**
@@ -103,6 +105,7 @@ struct sn_view {
 	bool has_events;	      /* it has a form for events in place of CPU time (--metric) */
 	const char *share_column;     /* for the footer */
 	bool names_are_indented;      /* `name` is made for people, too (sn_view_is_composed) */
+	bool is_never_empty;	      /* no row means that its data are not there */
 	bool is_listing;   /* its order is its sense: shown whole unless asked otherwise */
 	bool has_pieces;   /* can be filled piece by piece: CSV of any length needs little memory */
 	bool is_in_report; /* reports in text and JSON have the table, too */

@@ -428,15 +428,18 @@ sn_status sn_whatif_show(const struct sn_whatif *w, enum sn_variant variant, boo
 }
 
 /* The same reasons as those of 'show loops'. */
-static void warn_no_loops(const struct sn_view_input *input)
+static sn_status tell_no_loops(const struct sn_view_input *input, struct sn_error *err)
 {
 	const struct sn_table_view all = { 0 };
 	const struct sn_table none = { 0 };
+	const struct sn_view *loops = sn_view_find("loops");
 	struct sn_text reason = { 0 };
+	sn_status status;
 
-	sn_view_why_empty(sn_view_find("loops"), input, &none, &all, &reason);
-	sn_warn("%s", reason.chars);
+	sn_view_why_empty(loops, input, &none, &all, &reason);
+	status = sn_view_tell_empty(loops, input, reason.chars, err);
 	sn_text_free(&reason);
+	return status;
 }
 
 static sn_status whatif_show(const struct sn_view_input *input, struct sn_table_view *how,
@@ -457,7 +460,7 @@ static sn_status whatif_show(const struct sn_view_input *input, struct sn_table_
 	if (status == SN_OK)
 		status = sn_whatif_show(w, variant, input->is_utf8, how, out, err);
 	if (status == SN_OK && !w->loops.count)
-		warn_no_loops(input);
+		status = tell_no_loops(input, err);
 	sn_whatif_free(w);
 	return status;
 }

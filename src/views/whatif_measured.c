@@ -143,12 +143,15 @@ static void print_total(const struct measured *m, FILE *out)
 	fputs(".\n\n", out);
 }
 
-static void warn_nothing(const struct sn_view_input *input, const struct measured *m)
+static sn_status tell_nothing(const struct sn_view_input *input, const struct measured *m,
+			      struct sn_error *err)
 {
 	const struct sn_table_view all = { 0 };
 	const struct sn_table none = { 0 };
 	struct sn_text reason = { 0 };
+	const struct sn_view *variants = sn_view_find("variants");
 	struct sn_variants_list list;
+	sn_status status;
 
 	sn_variants_find(input->profile, input->structures, &list);
 	if (list.count)
@@ -157,10 +160,11 @@ static void warn_nothing(const struct sn_view_input *input, const struct measure
 			     "label,%s_state' says why",
 			     sn_loop_variant_names[m->variant], sn_loop_variant_names[m->variant]);
 	else
-		sn_view_why_empty(sn_view_find("variants"), input, &none, &all, &reason);
-	sn_warn("%s", reason.chars);
+		sn_view_why_empty(variants, input, &none, &all, &reason);
+	status = sn_view_tell_empty(variants, input, reason.chars, err);
 	sn_variants_free(&list);
 	sn_text_free(&reason);
+	return status;
 }
 
 sn_status sn_whatif_measured_show(const struct sn_view_input *input, enum sn_decan_variant variant,
@@ -184,7 +188,7 @@ sn_status sn_whatif_measured_show(const struct sn_view_input *input, enum sn_dec
 	how->share_column = NULL; /* loops hold each other: their shares do not add up */
 	status = sn_table_write(&table, how, out, write_members, &m, err);
 	if (status == SN_OK && !table.row_count)
-		warn_nothing(input, &m);
+		status = tell_nothing(input, &m, err);
 	sn_table_free(&table);
 	sn_measured_curve_free(&m.curve);
 	sn_variants_free(&list);

@@ -106,7 +106,7 @@ sn_status sn_mpi_comm_profile_of(const struct sn_program *program, const struct 
 
 	if (!mpi->is_traced || !mpi->rank_count)
 		return sn_error_set(
-			err, SN_ERR_USAGE,
+			err, SN_ERR_NO_DATA,
 			"comm: '%s' has no trace of MPI: record it with 'mpirun -n N sonde "
 			"record --mpi ./program'",
 			program->experiment->name);

@@ -9,7 +9,7 @@
 /**
  * Nodes are ranks; variables are the functions that sent and received. A broadcast counts once a receiver. Waiting is that of
  * the receiver for this message. Collective operations but broadcasts are not in it, as what they send to whom is the
- * library's choice. SN_ERR_USAGE: MPI was not traced.
+ * library's choice. SN_ERR_NO_DATA: MPI was not traced.
  */
 sn_status sn_mpi_comm_profile_of(const struct sn_program *program, const struct sn_mpi *mpi,
 				 struct sn_comm_profile **out, struct sn_error *err);

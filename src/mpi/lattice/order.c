@@ -441,7 +441,7 @@ sn_status sn_mpi_order_make(const struct sn_program *program, const struct sn_mp
 
 	*out = (struct sn_mpi_order){ 0 };
 	if (!mpi->is_traced || !mpi->rank_count)
-		return sn_error_set(err, SN_ERR_USAGE,
+		return sn_error_set(err, SN_ERR_NO_DATA,
 				    "'%s' has no trace of MPI: record it with 'mpirun -n N sonde "
 				    "record --mpi ./program'",
 				    program->experiment->name);

@@ -32,7 +32,7 @@ struct sn_mpi_order {
 	uint64_t wildcards;	 /* receives from any source */
 };
 
-/** SN_ERR_USAGE: MPI was not traced. SN_ERR_FORMAT, with `out` empty: what was matched has a cycle, as damaged
+/** SN_ERR_NO_DATA: MPI was not traced. SN_ERR_FORMAT, with `out` empty: what was matched has a cycle, as damaged
  * traces may. */
 sn_status sn_mpi_order_make(const struct sn_program *program, const struct sn_mpi *mpi,
 			    const struct sn_mpi_points *points, struct sn_mpi_order *out,

@@ -4,30 +4,13 @@
 
 #include "base/alloc.h"
 #include "caches/replay.h"
-#include "causal/log.h"
-#include "profile/companions.h"
 #include "report/model/model_parts.h"
-#include "trace/trace.h"
+#include "views/empty.h"
 
 static bool is_wanted(const struct sn_report *report, const struct sn_view *view,
 		      const struct sn_report_options *options)
 {
-	const struct sn_experiment *e = report->profile->experiment;
-
-	if ((view->needs & SN_VIEW_NEEDS_HEAP && !sn_trace_has(e, SN_TRACE_HEAP)) ||
-	    (view->needs & SN_VIEW_NEEDS_MPI && !sn_trace_has(e, SN_TRACE_MPI)) ||
-	    (view->needs & SN_VIEW_NEEDS_LOCKS && !sn_trace_has(e, SN_TRACE_SYNC)) ||
-	    (view->needs & SN_VIEW_NEEDS_LANES && !sn_trace_has(e, SN_TRACE_MPI) &&
-	     !sn_trace_has(e, SN_TRACE_SYNC)) ||
-	    (view->needs & SN_VIEW_NEEDS_IO && !sn_trace_has(e, SN_TRACE_IO)) ||
-	    (view->needs & SN_VIEW_NEEDS_OPENMP && !sn_trace_has(e, SN_TRACE_OPENMP)) ||
-	    (view->needs & SN_VIEW_NEEDS_EVENTS && !e->events.count) ||
-	    (view->needs & SN_VIEW_NEEDS_WINDOWS && !e->windows.count) ||
-	    (view->needs & SN_VIEW_NEEDS_INSTANCES &&
-	     !sn_profile_with_instances(report->profile)->experiment->instances.count) ||
-	    (view->needs & SN_VIEW_NEEDS_VARIANTS &&
-	     !sn_profile_with_variants(report->profile)->experiment->variants.count) ||
-	    (view->needs & SN_VIEW_NEEDS_CAUSAL && !sn_causal_log_exists(e->path)))
+	if (sn_view_lacks_data(view, report->profile))
 		return false;
 	return (options->has_tables && view->is_in_report) ||
 	       (options->has_details && view->page_title);

@@ -199,7 +199,7 @@ TEST(an_experiment_without_mpi_is_refused)
 	struct sn_mpi_order order;
 	struct sn_error err;
 
-	CHECK(sn_mpi_order_make(program, &mpi, &points, &order, &err) == SN_ERR_USAGE);
+	CHECK(sn_mpi_order_make(program, &mpi, &points, &order, &err) == SN_ERR_NO_DATA);
 	CHECK(strstr(err.sentence, "--mpi"));
 	sn_program_free(program);
 	sn_experiment_free(e);
