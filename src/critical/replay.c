@@ -11,7 +11,7 @@
 /* How far a lane has come, in the recorded time and in the new one, and where it is in its records. */
 struct progress {
 	int64_t was_ns, is_ns;
-	size_t sample, samples_end, wait, waits_end; /* of the experiment's */
+	size_t samples_begin, sample, samples_end, wait, waits_end; /* of the experiment's */
 	uint32_t call, sample_call, wait_call;
 };
 
@@ -81,8 +81,36 @@ static int64_t in_calls(struct replay *replay, uint32_t lane, int64_t to)
 	return sum;
 }
 
+static struct sn_site sample_site(const struct replay *replay, size_t sample)
+{
+	return sn_critical_site(replay->critical, replay->graph->e->samples.items[sample].stack);
+}
+
+/* Where the lane is in a piece of time without samples: in the next sample, as a sample stands for the time before
+ * it, or in the last one, unless a call lies between; then in the function that makes the next call, as on the path. */
+static struct sn_site site_between_samples(const struct replay *replay, uint32_t lane)
+{
+	static const struct sn_site nowhere = { SN_NONE, SN_NONE };
+	const struct sn_experiment *e = replay->graph->e;
+	const struct sn_critical_call *calls = replay->critical->calls.items;
+	const struct progress *at = &replay->lanes[lane];
+	const struct sn_critical_lane *of = &replay->graph->lanes.items[lane];
+	size_t next = at->sample;
+	int64_t before_ns = at->call > of->first_call ? calls[at->call - 1].t1_ns : INT64_MIN;
+
+	while (next < at->samples_end && e->samples.items[next].stack == SN_NONE)
+		next++;
+	if (next < at->samples_end &&
+	    (at->call == of->last_call || e->samples.items[next].time_ns <= calls[at->call].t0_ns))
+		return sample_site(replay, next);
+	if (at->sample > at->samples_begin && e->samples.items[at->sample - 1].stack != SN_NONE &&
+	    e->samples.items[at->sample - 1].time_ns > before_ns)
+		return sample_site(replay, at->sample - 1);
+	return at->call < of->last_call ? calls[at->call].site : nowhere;
+}
+
 /* Half of what the function has of the time until `to`: of calls that blocked, and of the rest as much as of the
- * samples' CPU time. Without samples it is the function's that makes the next call, as on the path. */
+ * samples' CPU time. */
 static int64_t computing_saved(struct replay *replay, uint32_t lane, int64_t to)
 {
 	const struct sn_experiment *e = replay->graph->e;
@@ -105,16 +133,19 @@ static int64_t computing_saved(struct replay *replay, uint32_t lane, int64_t to)
 
 		if (wait->time_ns + (int64_t)wait->duration_ns > to)
 			break;
-		if (is_in_call(replay, lane, &at->wait_call, wait->time_ns + 1))
+		/* the call's wrapper may begin a little later */
+		if (is_in_call(replay, lane, &at->wait_call,
+			       wait->time_ns + (int64_t)wait->duration_ns / 2))
 			continue;
 		blocked += (double)wait->duration_ns;
 		if (is_it(replay, sn_critical_site(replay->critical, wait->stack)))
 			own_blocked += (double)wait->duration_ns;
 	}
 	computed = (double)(to - at->was_ns - in_calls(replay, lane, to)) - blocked;
-	if (all <= 0 && at->call < replay->graph->lanes.items[lane].last_call &&
-	    is_it(replay, replay->critical->calls.items[at->call].site))
-		own = all = 1;
+	if (all <= 0) {
+		all = 1;
+		own = is_it(replay, site_between_samples(replay, lane));
+	}
 	if (computed > 0 && all > 0)
 		own_blocked += computed * own / all;
 	return (int64_t)(own_blocked / 2);
@@ -283,6 +314,7 @@ static void lanes_open(struct replay *replay)
 			continue;
 		at->sample = first_of(e->samples.items, e->samples.count, sizeof(struct sn_sample),
 				      offsetof(struct sn_sample, thread), lane->thread);
+		at->samples_begin = at->sample;
 		at->samples_end =
 			first_of(e->samples.items, e->samples.count, sizeof(struct sn_sample),
 				 offsetof(struct sn_sample, thread), lane->thread + 1);

@@ -511,6 +511,17 @@ whole, run = caused('whole', site, '4', options=('--progress', 'end', '--target'
 t.equal([len(trials(whole)[kind]) for kind in ('run', 'trial')], [4, 4], 'with whole runs each is an experiment')
 t.equal(t.show('causal', experiment=whole)['progress']['kind'], 'end', 'and progress is the end')
 
+# a thread that waits for the others to end is woken by who has paid, and has nothing to pay itself: nor has the first of all
+joining = program('joining', '''#include <pthread.h>
+static void *works(void *unused) { for (int i = 0; i < 40; i++) hot(2000000); return unused; }
+int main(void) { pthread_t one; pthread_create(&one, 0, works, 0); pthread_join(one, 0); return puts("joined") < 0; }
+''')
+joined, run = caused('joined', joining, options=('--progress', 'end', '--target', 'hot', '--speedups', '100'), seconds='20', runs='4')
+owed = {row[0]: int(row[11]) for row in trials(joined)['trial'] if float(row[3]) > 0}
+paid = {str(number): int(row[1]) for number, row in enumerate(trials(joined)['run']) if str(number) in owed}
+t.check(owed and all(owed.values()) and all(paid[number] < 0.2 * owed[number] for number in owed), 'who joins the one that is made faster pays nothing',
+        owed, paid)
+
 # ---- bad input ----
 for words, says in [(('--speedups', '120'), 'percentages'), (('--speedups', '0'), 'above 0'), (('--max-time', '0'), 'above 0'),
                     (('--pid', '1'), 'starts the program itself'), (('--heap',), 'no heap'), (('--runs', 'x'), '--runs'),

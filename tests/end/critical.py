@@ -24,6 +24,8 @@ def run_of(what):
         of[row['function']] = of.get(row['function'], 0) + row['time_s']
         saved = row['saved_s']
         t.check(saved is None or -1e-9 <= saved <= elapsed_s, f'{what}: what is saved is a part of the run', row)
+        same = sum(r['time_s'] for r in path['rows'] if (r['kind'], r['function']) == (row['kind'], row['function']))
+        t.check(saved is None or saved <= same / 2 + 0.01 * elapsed_s, f'{what}: no more is saved than half of what the path has', row, same)
     return told, last, of, path['rows'], elapsed_s
 
 

@@ -369,12 +369,14 @@ static void begin_thread(struct sn_thread *thread, enum sn_thread_origin origin)
 	sn_calls_ask(thread, &sn_causal_collector, ASKED, true);
 }
 
+/* The control page is found among the image's modules, when its first thread has begun. */
 static bool install(enum sn_data_origin origin)
 {
 	(void)origin;
 	if (sn_causal_control) {
 		count(&sn_causal_control->processes);
 		sn_causal_watch_locks();
+		begin_thread(sn_self, SN_THREAD_MAIN);
 	}
 	return true;
 }
