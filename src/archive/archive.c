@@ -266,7 +266,16 @@ static sn_status plan_add(struct archiving *a, const struct sn_campaign *c, cons
 		if (status == SN_OK)
 			sn_pack_file(a->pack, to.chars, out.chars, out.length);
 	} else {
-		status = file_add(a, "plan.ini", path.chars, to.chars);
+		struct sn_file_view view;
+
+		status = sn_file_map(path.chars, &view, a->err);
+		if (status == SN_OK) {
+			sn_text_add_bytes(&out, view.bytes, view.length);
+			sn_file_unmap(&view);
+			if (out.length)
+				sn_private_plan_mask(out.chars);
+			sn_pack_file(a->pack, to.chars, out.chars, out.length);
+		}
 	}
 	sn_text_free(&path);
 	sn_text_free(&to);

@@ -201,3 +201,59 @@ sn_status sn_private_plan(const struct sn_campaign *campaign,
 	sn_interner_free(&hidden.texts);
 	return SN_OK;
 }
+
+/* All but blanks, so that lines and lists keep their form. */
+static void mask(char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if (text[i] != ' ' && text[i] != '\t' && text[i] != '\r')
+			text[i] = '*';
+}
+
+static void words_mask(char *text, size_t length)
+{
+	struct sn_text word = { 0 }, previous = { 0 };
+
+	for (size_t at = 0, end; at < length; at = end) {
+		at += strspn(text + at, " \t");
+		end = at + strcspn(text + at, " \t");
+		if (end > length)
+			end = length;
+		if (end == at)
+			break;
+		sn_text_clear(&word);
+		sn_text_add_bytes(&word, text + at, end - at);
+		sn_redact_word(word.chars, previous.length ? previous.chars : NULL);
+		sn_text_clear(&previous);
+		sn_text_add_bytes(&previous, text + at, end - at);
+		memcpy(text + at, word.chars, end - at);
+	}
+	sn_text_free(&word);
+	sn_text_free(&previous);
+}
+
+void sn_private_plan_mask(char *text)
+{
+	static const char variable[] = "environment.";
+	bool is_sweep = false;
+
+	for (char *line = text, *next; *line; line = next) {
+		size_t length = strcspn(line, "\n"), key = strspn(line, " \t"), end, value;
+
+		next = line + length + (line[length] == '\n');
+		if (line[key] == '[')
+			is_sweep = sn_starts_with(line + key, "[sweep]");
+		value = strcspn(line, "=\n");
+		if (is_sweep || value >= length)
+			continue;
+		end = value++;
+		while (end > key && (line[end - 1] == ' ' || line[end - 1] == '\t'))
+			end--;
+		if (sn_starts_with(line + key, variable) &&
+		    sn_name_is_secret(line + key + strlen(variable),
+				      end - key - strlen(variable)))
+			mask(line + value, length - value);
+		else
+			words_mask(line + value, length - value);
+	}
+}

@@ -28,5 +28,8 @@ sn_status sn_private_take_out(const char *name, const char *path, const void *by
 sn_status sn_private_plan(const struct sn_campaign *campaign,
 			  const struct sn_archive_redaction *redaction, struct sn_text *out,
 			  struct sn_error *err);
+/** Overwrites what looks like a secret in a plan's text, in place: values of variables with such a name, and of
+ * options as sn_redact_word knows them. Swept values stay, as they are in the names of configurations. */
+void sn_private_plan_mask(char *text);
 
 #endif

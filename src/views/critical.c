@@ -234,7 +234,10 @@ static struct parts parts_of(const struct rows *rows, const struct sn_critical *
 		struct part *part = &parts.items.items[i];
 		int64_t ns = sn_critical_halved_ns(critical, part->kind, part->function);
 
-		part->saved_s = ns < 0 ? NAN : fmax(0, (double)(elapsed_ns - ns) / 1e9);
+		/* the old path, with its pieces halved, is still a path: the new one is no shorter */
+		part->saved_s =
+			ns < 0 ? NAN
+			       : fmin(fmax(0, (double)(elapsed_ns - ns) / 1e9), part->seconds / 2);
 	}
 	sn_map_free(&index);
 	return parts;

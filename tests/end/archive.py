@@ -100,12 +100,14 @@ t.equal(sonde('archive', 'a.sonde', '--redact', 'sauce').returncode, 2, '--redac
 
 # ---- a campaign, with a run that was added by hand and one that failed ----
 with open('plan.ini', 'w') as out:
-    out.write(f'[campaign]\nrepeat = 2\n[default]\nprogram = {app}\nenvironment.MORE = value-of-a-variable\n'
+    out.write(f'[campaign]\nrepeat = 2\n[default]\nprogram = {app}\nenvironment.MORE = value-of-a-variable\nenvironment.MY_TOKEN = a-secret-value\n'
               '[configuration "one"]\narguments = secret-argument\n[configuration "two"]\narguments = secret-argument2 fail\n')
 ran = sonde('campaign', 'run', 'plan.ini', '-o', 'camp')
 added = sonde('campaign', 'add', 'camp', 'sonde.app.1', '--configuration', 'one')
 t.check(added.returncode == 0, 'an experiment is added', added.stderr, ran.stderr)
 t.equal(sonde('archive', 'camp').returncode, 0, 'a campaign makes an archive')
+raw, _ = contents('camp.sonde')
+t.check(b'a-secret-value' not in raw and b'value-of-a-variable' in raw, 'what looks like a secret in its plan is not in it')
 folder, archive = (sonde('campaign', 'status', x, '--format', 'json').stdout for x in ('camp', 'camp.sonde'))
 here, there = json.loads(folder), json.loads(archive)
 for x in (here, there):

@@ -67,7 +67,9 @@ def judge(seed, folder):
     runtime = os.path.join(os.path.dirname(sonde), 'src/pandore/runtime')
     built = subprocess.run(['gcc', '-std=gnu11', '-w', '-Ulinux', '-Uunix', '-fsyntax-only', '-I', runtime, path + '.c'],
                            capture_output=True, text=True, timeout=120)
-    error = re.search(r'^(.*?):(\d+):\d+: (?:fatal )?error: (.*)', built.stderr, re.M)
+    # of a word that the macro of a phase takes in, the C compiler tells the user's line in a note
+    error = (re.search(r'^\(generated\).* error: .*\n(?:.*\n)*?(.*?):(\d+):\d+: note: in expansion of macro', built.stderr, re.M) or
+             re.search(r'^(.*?):(\d+):\d+: (?:fatal )?error: (.*)', built.stderr, re.M))
     if built.returncode and not (error and error[1] == path and is_host_text(source, path, int(error[2]))):
         return 'bad', f'seed {seed}: the C does not compile: {built.stderr[:600]}'
     return 'accepted', None

@@ -14,6 +14,9 @@
 /* An agent that dies at once again and again is given up. */
 enum { QUICK_MOST = 10, PAUSE_NS = 20000000 };
 #define QUICK_NS 1000000000LL
+/* What is killed is gone at once, unless the machine is very busy. */
+enum { ENDING_NS = 2000000 };
+#define ENDING_MOST_NS 5000000000LL
 
 static int agent_run(struct sn_simulation *simulation, uint32_t agent, uint32_t epoch)
 {
@@ -39,11 +42,15 @@ static bool agent_guard(struct sn_simulation *simulation, uint32_t agent, struct
 	pid_t pid = fork();
 	int status = 0;
 
-	if (!pid)
-		_exit(agent_run(simulation, agent, epoch));
+	if (!pid) {
+		/* told before it is asked whether all is over: who ends all finds it, or it ends by itself */
+		atomic_store(&place->pid, getpid());
+		_exit(atomic_load(&simulation->places->is_over)
+			      ? 0
+			      : agent_run(simulation, agent, epoch));
+	}
 	if (pid < 0)
 		return true;
-	atomic_store(&place->pid, pid);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return WIFSIGNALED(status) && !atomic_load(&simulation->places->is_over) &&
@@ -117,12 +124,16 @@ static void process_kill(int32_t pid)
 void sn_agents_end(struct sn_simulation *simulation)
 {
 	struct sn_places *places = simulation->places;
+	int64_t last_ns = sn_agent_now_ns() + ENDING_MOST_NS;
 
 	atomic_store(&places->is_over, 1);
-	for (uint32_t i = 1; i < sn_places_count(places); i++)
-		process_kill(atomic_load(&places->places[i].guardian));
-	for (uint32_t i = 1; i < sn_places_count(places); i++)
-		process_kill(atomic_load(&places->places[i].pid));
-	while (waitpid(-1, NULL, WNOHANG) > 0)
-		;
+	for (;;) {
+		for (uint32_t i = 1; i < sn_places_count(places); i++)
+			process_kill(atomic_load(&places->places[i].guardian));
+		for (uint32_t i = 1; i < sn_places_count(places); i++)
+			process_kill(atomic_load(&places->places[i].pid));
+		if (sn_agents_are_gone(simulation) || sn_agent_now_ns() > last_ns)
+			return;
+		pause_ns(ENDING_NS);
+	}
 }

@@ -74,7 +74,7 @@ int sn_inner_run(struct sn_simulation *simulation, uint32_t agent, uint32_t epoc
 sn_status sn_agents_start(struct sn_simulation *simulation, struct sn_error *err);
 /** Starts what makes the scenario's faults. */
 sn_status sn_faults_start(struct sn_simulation *simulation, struct sn_error *err);
-/** Ends all agents that are left. */
+/** Ends all agents that are left, and waits until they are gone: for five seconds at most. */
 void sn_agents_end(struct sn_simulation *simulation);
 bool sn_agents_are_gone(struct sn_simulation *simulation);
 
