@@ -413,14 +413,20 @@ int main(int count, char **words)
 	return 0;
 }
 ''')
-experiment, run = caused('guarded', guarded, '200', options=('--progress', 'step', '--target', 'lock:guard,lock:other,lock:shared', '--speedups', '50'), seconds='6')
+GUARDED = ('--progress', 'step', '--target', 'lock:guard,lock:other,lock:shared', '--speedups', '50')
+experiment, run = caused('guarded', guarded, '200', options=GUARDED, seconds='6')
 rows = t.show('causal', experiment=experiment)['rows']
 t.equal({(row['kind'], row['name'], row['cpu_share']) for row in rows}, {('lock', name, None) for name in ('guard', 'other', 'shared')},
         'locks are rows, whose share of CPU time nobody knows')
-found = {}
-for row in trials(experiment)['trial']:
-    samples, hits = found.get(int(row[2]), (0, 0))
-    found[int(row[2])] = samples + int(row[8]), hits + int(row[9])
+for again in range(20):
+    found = {}
+    for row in trials(experiment)['trial']:
+        samples, hits = found.get(int(row[2]), (0, 0))
+        found[int(row[2])] = samples + int(row[8]), hits + int(row[9])
+    if all(found.get(number, (0, 0))[0] >= 20 for number in range(3)):
+        break
+    # on a busy machine the program may end before each lock's turn has come
+    t.run('causal', '--force', '--from', experiment, '--max-time', '6', '--runs', '1', *GUARDED, '--', guarded, '200')
 for number, (name, share) in enumerate((('guard', 0.25), ('other', 0.5), ('shared', 0.17))):
     samples, hits = found.get(number, (0, 0))
     # independent samples of a share: five standard deviations, and 0.03 for what a step has beside its parts

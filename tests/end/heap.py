@@ -242,7 +242,7 @@ def cut_short():
         with open(path, 'wb') as out:
             out.write(damaged)
         run = t.run('show', 'heap', 'cut.1')
-        t.check(run.returncode == 0, f'byte {at} changed', run.stderr)
+        t.equal(run.returncode, 3 if 'has no row' in run.stderr else 0, f'byte {at} changed')
 
 
 ALLOCATORS = {'jemalloc': 'libjemalloc.so.2', 'tcmalloc': 'libtcmalloc_minimal.so.4', 'mimalloc': 'libmimalloc.so.2'}
