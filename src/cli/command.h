@@ -68,6 +68,7 @@ struct sn_args {
 	size_t given_count;
 	char **operands; /* ends with NULL */
 	size_t operand_count;
+	bool asks_for_help; /* -h or --help is among the options */
 };
 
 /** All commands, ended by NULL. */

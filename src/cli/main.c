@@ -120,16 +120,16 @@ int main(int argc, char **argv)
 	}
 	if (command->h_alone && argc == words + 1 && !strcmp(argv[words], "-h"))
 		return command->h_alone();
-	if (argc > words && is_help(argv[words]) &&
-	    (!command->h_alone || strcmp(argv[words], "-h") != 0)) {
-		sn_command_print_help(command, stdout);
-		return SN_EXIT_OK;
-	}
 	if (sn_args_parse(command, argc - words, argv + words, &args, &err) != SN_OK) {
 		code = sn_error_print(&err);
 		return sn_command_exits_as_target(command) ? SN_EXIT_NOT_MEASURED : code;
 	}
-	code = command->run(&args);
+	if (args.asks_for_help) {
+		sn_command_print_help(command, stdout);
+		code = SN_EXIT_OK;
+	} else {
+		code = command->run(&args);
+	}
 	sn_args_free(&args);
 	if (sn_file_has_failed(stdout)) {
 		sn_error_errno(&err, "cannot write to standard output");

@@ -182,6 +182,17 @@ static sn_status short_options(struct parser *parser, char **argv, int argc, int
 	return SN_OK;
 }
 
+static bool asks_for_help(const struct sn_command *command, const char *word)
+{
+	const struct sn_option *option = command->options;
+
+	if (strcmp(word, "-h") != 0)
+		return !strcmp(word, "--help");
+	while (option->name && option->letter != 'h')
+		option++;
+	return !option->name;
+}
+
 sn_status sn_args_parse(const struct sn_command *command, int argc, char **argv,
 			struct sn_args *out, struct sn_error *err)
 {
@@ -198,6 +209,8 @@ sn_status sn_args_parse(const struct sn_command *command, int argc, char **argv,
 				!(command->goes_on_after && command->goes_on_after(argv[at]));
 		} else if (!strcmp(argv[at], "--")) {
 			only_operands = true;
+		} else if (asks_for_help(command, argv[at])) {
+			out->asks_for_help = true;
 		} else if (argv[at][1] == '-') {
 			status = long_option(&parser, argv, argc, &at, err);
 		} else {

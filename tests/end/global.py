@@ -61,10 +61,12 @@ for kind in ('one', 'even'):
         by_cpu = next(v for v in t.show('whatif', *arch, experiment=kind)['variants'] if v['variant'] == 'full_vector')
         # of one thread the elapsed time holds its CPU time: waiting for a CPU only lessens the gain
         t.check(vector['high'] <= by_cpu['speedup_high'] + 0.02, 'no more than CPU time has', vector, by_cpu)
-# the same work on both: over the whole run the busier one is hardly above the mean. With the first thread counted it is half as much above it
+# the same work on both: the busier one is above the mean by what their CPU times tell, as one CPU may be slower than the other. With the first
+# thread counted it is half as much again
 assert t.run('record', '-q', '-o', 'pool', app, '300000', 'pool').returncode == 0
 pool = {r['metric']: r for r in t.show('global', *arch, experiment='pool')['rows']}['speedup_perfect_balance']
-t.check(pool['low'] < 1.12, 'a thread that only waits is no worker out of balance', pool)
+workers = sorted(r['cpu_s'] for r in t.show('threads', experiment='pool')['rows'])[-2:]
+t.check(pool['low'] < 1.1 * workers[1] / (sum(workers) / 2), 'a thread that only waits is no worker out of balance', pool, workers)
 text = t.run('show', 'global', *arch, 'pool').stdout
 t.check('speedup_dl1, speedup_fp_only, speedup_perfect_prefetch: no such variant of a loop was run; sonde decan' in text, 'reasons stand whole below the table', text)
 t.done()

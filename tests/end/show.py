@@ -396,4 +396,7 @@ for width in (80, 160):
     lines = re.sub(r'\x1b\[[0-9]*m', '', on_terminal(width, 'show', 'summary', 'run')).split('\n')
     t.check(max(map(len, lines)) <= width, f'the summary keeps within {width} columns', max(lines, key=len))
     t.check(any(len(line) > width * 0.9 for line in lines), f'and uses them: {width}', max(map(len, lines)))
+for words in (('show', 'threads', '-h'), ('record', '-q', '--help'), ('diff', 'a', 'b', '-h'), ('campaign', 'status', 'here', '--help')):
+    done = t.run(*words)
+    t.check(done.returncode == 0 and done.stdout.startswith('usage: sonde ' + words[0]), ' '.join(words) + ': help, wherever it is asked for', done)
 t.done()
