@@ -250,8 +250,7 @@ void sn_private_plan_mask(char *text)
 		while (end > key && (line[end - 1] == ' ' || line[end - 1] == '\t'))
 			end--;
 		if (sn_starts_with(line + key, variable) &&
-		    sn_name_is_secret(line + key + strlen(variable),
-				      end - key - strlen(variable)))
+		    sn_name_is_secret(line + key + strlen(variable), end - key - strlen(variable)))
 			mask(line + value, length - value);
 		else
 			words_mask(line + value, length - value);
