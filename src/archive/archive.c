@@ -270,7 +270,7 @@ static sn_status plan_add(struct archiving *a, const struct sn_campaign *c, cons
 
 		status = sn_file_map(path.chars, &view, a->err);
 		if (status == SN_OK) {
-			sn_text_add_bytes(&out, view.bytes, view.length);
+			sn_text_add_bytes(&out, (const char *)view.bytes, view.length);
 			sn_file_unmap(&view);
 			if (out.length)
 				sn_private_plan_mask(out.chars);
