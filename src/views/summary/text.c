@@ -239,20 +239,27 @@ static int category_order(const void *left, const void *right, void *context)
 	return x - y;
 }
 
-/* Where the program is more than one file: what is whose. */
+/* Where the program is more than one file: what is whose, as far as there is room. */
 static void add_modules(const struct sn_text_page *page, struct sn_text *line)
 {
+	enum { NAME_COLUMNS_LEAST = 12, FIGURE_COLUMNS = 6 };
 	const struct sn_profile *p = page->summary->profile;
 	uint32_t modules[2];
 	size_t count = sn_program_modules(p, modules, 2);
+	struct sn_text name = { 0 };
 
 	for (size_t i = 0; count > 1 && i < count; i++) {
 		double share = sn_share(p->program_ns[modules[i]], p->total.cpu_ns);
+		size_t used = sn_utf8_columns(line->chars) + 2 + FIGURE_COLUMNS;
 
-		if (share >= 0.0005)
-			sn_text_addf(line, "%s%s %.1f", i ? ", " : "  ",
-				     sn_program_module_name(p->program, modules[i]), 100 * share);
+		if (share < 0.0005 || used + NAME_COLUMNS_LEAST > page->width)
+			break;
+		sn_text_clear(&name);
+		sn_text_add(&name, sn_program_module_name(p->program, modules[i]));
+		sn_text_elide(&name, page->width - used);
+		sn_text_addf(line, "%s%s %.1f", i ? ", " : "  ", name.chars, 100 * share);
 	}
+	sn_text_free(&name);
 }
 
 static void add_right_row(const struct sn_text_page *page, struct sn_text *line, int category)
