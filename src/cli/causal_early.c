@@ -146,6 +146,25 @@ static void add_amdahl(const struct sn_cli_causal *c, struct sn_text *text)
 	sn_text_add(text, "; sonde show loops");
 }
 
+/* Fewer than fifty samples at the usual rate: what is hot is not known. */
+static bool is_too_short(const struct sn_cli_causal *c)
+{
+	enum { LEAST_NS = 50000000 };
+
+	return c->analysis->profile->total.cpu_ns < LEAST_NS;
+}
+
+static void add_too_short(const struct sn_cli_causal *c, struct sn_text *text)
+{
+	sn_text_addf(text, "the program had %.3f s of CPU time",
+		     (double)c->analysis->profile->total.cpu_ns * 1e-9);
+	if (c->is_shown && c->exit_code)
+		sn_text_addf(text, " and ended with status %d", c->exit_code);
+	sn_text_add(
+		text,
+		", too little to try what a part of it brings: let it work for a second or more");
+}
+
 /* What the run that found the code says of experiments, before there is time spent on them. */
 sn_status sn_cli_causal_say_early(struct sn_cli_causal *c, struct sn_error *err)
 {
@@ -160,6 +179,9 @@ sn_status sn_cli_causal_say_early(struct sn_cli_causal *c, struct sn_error *err)
 		sn_text_add(&why,
 			    "a process forbids system calls (seccomp), so its threads cannot be "
 			    "held up");
+	} else if (is_too_short(c)) {
+		c->log->refused = "too-short";
+		add_too_short(c, &why);
 	} else if (c->log->threads <= 1) {
 		c->log->refused = "one-thread";
 		add_amdahl(c, &why);

@@ -285,7 +285,7 @@ static void put_foot(const struct sn_view_input *input, FILE *out)
 		fputs(" A process forbade system calls (seccomp): from then on its threads were not "
 		      "held up.\n",
 		      out);
-	if (log->threads <= 1)
+	if (log->threads <= 1 && strcmp(log->refused, "too-short") != 0)
 		fputs(" One thread is at work: its profile says it all, by Amdahl's law (sonde show "
 		      "loops, cpu_share).\n",
 		      out);

@@ -388,6 +388,10 @@ t.check('--force' in t.run('show', 'causal', 'x-amdahl').stdout, 'and what makes
 run = t.run('causal', '--from', 'x-amdahl', '--', alone, '40')
 t.check(run.returncode == 125 and not run.stdout and 'by Amdahl' in run.stderr, 'a profile that says it all costs no run', run)
 
+run = t.run('causal', '-o', 'x-failing', '--', 'sh', '-c', 'exit 5')
+t.check(run.returncode == 5 and 'and ended with status 5, too little' in run.stderr, 'a program that only fails has too little to try', run.stderr)
+t.equal({row['reason'] for row in t.show('causal', experiment='x-failing')['rows']} - {'too-short'}, set(), 'which the answer tells, too')
+
 # ---- what runs under a lock, however it was taken ----
 guarded = program('guarded', r'''
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER, other = PTHREAD_MUTEX_INITIALIZER;
