@@ -14,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from math import comb
+
+from pairs import spread_of
 
 # program: (compiler's words, what starts it, {part: whether it is on the critical path})
 PROGRAMS = {
@@ -70,22 +71,14 @@ def step_s(name, *words):
 
 
 def truths_of(name, part):
-    """By speed-up: median of the ratios of shortened runs to the whole ones beside them, and half of its interval: between the order statistics that
-    hold the median of as many ratios with 95 % or more, whatever their distribution. All steps of whole runs are kept in whole_s."""
+    """By speed-up: median of the ratios of shortened runs to the whole ones beside them, and half of its interval. All steps of whole runs are kept
+    in whole_s."""
     ratios = {speedup: [] for speedup in SPEEDUPS}
     for _ in range(options.pairs):
         whole_s.append(step_s(name))
         for speedup in SPEEDUPS:
             ratios[speedup].append(1 - step_s(name, f'{part}={1 - speedup}') / whole_s[-1])
     return {speedup: (statistics.median(values), spread_of(sorted(values))) for speedup, values in ratios.items()}
-
-
-def spread_of(values):
-    count, outside, chance = len(values), 0, 0.0
-    while chance + comb(count, outside) / 2 ** count <= 0.025:
-        chance += comb(count, outside) / 2 ** count
-        outside += 1
-    return (values[count - outside] - values[outside - 1]) / 2 if outside else (values[-1] - values[0])
 
 
 def sonde_answer(name, number):
