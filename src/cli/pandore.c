@@ -459,15 +459,13 @@ static const struct sn_column predict_columns[COLUMN_COUNT] = {
 	[BYTES] = { "bytes", "bytes", SN_CELL_INT, 0 },
 };
 
-/* Phases whose messages are not known, and why. */
-static void write_unknown(struct sn_json *json, void *context)
+static void write_reasons(struct sn_json *json, const char *key,
+			  const struct sn_pnd_foretold *phases, size_t count)
 {
-	const struct sn_pnd_result *result = context;
-
-	sn_json_key(json, "unknown");
+	sn_json_key(json, key);
 	sn_json_array(json);
-	for (size_t i = 0; i < result->foretold.count; i++) {
-		const struct sn_pnd_foretold *f = &result->foretold.items[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct sn_pnd_foretold *f = &phases[i];
 
 		if (!f->why)
 			continue;
@@ -479,6 +477,15 @@ static void write_unknown(struct sn_json *json, void *context)
 		sn_json_close(json);
 	}
 	sn_json_close(json);
+}
+
+/* Phases whose messages are not known, and those whose subscripts are not, and why. */
+static void write_unknown(struct sn_json *json, void *context)
+{
+	const struct sn_pnd_result *result = context;
+
+	write_reasons(json, "unknown", result->foretold.items, result->foretold.count);
+	write_reasons(json, "unchecked", result->unchecked.items, result->unchecked.count);
 }
 
 static sn_status print_prediction(const struct sn_args *args, const struct sn_pnd_result *result,

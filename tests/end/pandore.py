@@ -1106,6 +1106,64 @@ def prediction():
     check(ran.returncode == 5 and 'told.pnd:15:' in ran.stderr, 'predict: an error of main() names the user\'s line', ran.stderr)
 
 
+OUTSIDE = r"""
+#define N 64
+#define P 4
+double A[N], B[N];
+int K[N];
+dist fine(double A[N] by block(16) map regular(0), double B[N] by block(16) map regular(0), int K[N] mode IN)
+{
+	int i, s, L[8];
+	for (i = 0; i < 8; i++) L[i] = (i * 3) % 8;
+	for (i = 0; i < N; i++)
+		B[i] = (i > 0 ? A[i - 1] : 0) + (i + 1 < N && A[i + 1] > 0) + (i + 1 >= N || A[i + 1] > 0);
+	for (i = 0; i < N; i++)
+		if (A[i] > 0) { for (s = 0; s < 2; s++) B[i + s] = 3; }
+	for (i = 0; i < N; i++) {
+		if (i == N - 1) continue;
+		if (i % 2 == 1 || i > 60) B[i + 1] = B[K[i]];
+	}
+	i = 0;
+	while (i < N) { B[i] = L[L[i % 8]]; i++; }
+	for (s = 0; ; s++) { if (s == 2) break; B[62 + s] = 1; }
+	for (i = 0; i < 99; i++) { if (B[i] > 0) break; }
+}
+dist bad(double A[N] by block(16) map regular(0), int m)
+{
+	int i, L[4];
+	for (i = 0; i < N; i++) {
+		A[i] = A[(i + 1) % N] + (i > 5 ? A[i - 7] : 0);
+		if (i < 6) L[i % 5] = i;
+	}
+	do { A[m] = 1; } while (A[0] > 3);
+	if (A[0] > 0) return;
+	A[m + 1] = 2;
+}
+int main(void) { fine(A, B, K); bad(A, 1); return 0; }
+"""
+OUTSIDE_BAD = {(26, -1, 'A', 63), (27, 4, 'L', 3)}
+
+
+def outside():
+    """Subscripts that leave their arrays are found without data, where it is sure that they are reached."""
+    write('outside.pnd', OUTSIDE)
+    pattern = r"^outside.pnd:(\d+):\d+: error: P16: subscript (-?\d+) of '(\w)' is out of bounds: 0 to (\d+)$"
+    for given, wanted in [('63', OUTSIDE_BAD), ('64', OUTSIDE_BAD | {(29, 64, 'A', 63)})]:
+        for words in (['predict'], ['compile', '-e', '-o', 'outside']):
+            ran = run(sonde, 'pandore', *words, 'outside.pnd', '--with', 'm=' + given)
+            got = {(int(line), int(value), array, int(last)) for line, value, array, last in re.findall(pattern, ran.stderr, re.M)}
+            check((ran.returncode, got) == (5, wanted) and ran.stderr.count('error') == len(wanted),
+                  f'{words[0]}: subscripts out of bounds, m={given}', got, ran.stderr)
+    write('outside.pnd', OUTSIDE.replace('A[i - 7]', 'A[i - 6]').replace('L[i % 5]', 'L[i % 4]'))
+    ran = run(sonde, 'pandore', 'predict', 'outside.pnd', '--with', 'm=63', '--scheme', 'naive')
+    check(ran.returncode == 0 and 'in one call of bad' in ran.stdout and not ran.stderr, 'predict: no subscript is out of bounds', ran.stderr)
+    write('outside.pnd', OUTSIDE[:OUTSIDE.index('dist fine')] +
+          'dist long_one(double A[N] by block(16) map regular(0))\n{ long i; for (i = 0; i < 1L << 50; i++) if (i < 0) A[i] = 1; }\n'
+          'int main(void) { long_one(A); return 0; }\n')
+    ran = run(sonde, 'pandore', 'predict', 'outside.pnd', '--max-seconds', '1', '-f', 'json')
+    check(ran.returncode == 0 and 'CPU time' in ran.stdout, 'predict: what takes too long is said', ran.stdout, ran.stderr)
+
+
 KEPT = r"""#include <stdio.h>
 #define N 40
 #define P 3
@@ -1328,6 +1386,7 @@ def main():
         reassociation()
         explained()
         prediction()
+        outside()
         remarks()
         arguments()
         diagnostics()

@@ -56,6 +56,7 @@ bool sn_pnd_compile(struct sn_pnd_diags *diags, const struct sn_pnd_options *opt
 	}
 	if (ok && options->explain)
 		sn_pnd_predict(&em, out);
+	ok = ok && !diags->errors;
 	sn_vec_free(&em.zones);
 	sn_vec_free(&em.sites);
 	sn_vec_free(&em.points);
@@ -72,4 +73,5 @@ void sn_pnd_result_free(struct sn_pnd_result *result)
 	sn_vec_free(&result->remarks);
 	sn_vec_free(&result->expected);
 	sn_vec_free(&result->foretold);
+	sn_vec_free(&result->unchecked);
 }

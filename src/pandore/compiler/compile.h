@@ -65,9 +65,12 @@ struct sn_pnd_result {
 	SN_VEC(struct sn_pnd_remark) remarks;
 	SN_VEC(struct sn_pnd_expected) expected;
 	SN_VEC(struct sn_pnd_foretold) foretold;
+	SN_VEC(struct sn_pnd_foretold)
+	unchecked; /* phases with subscripts that were not run, and why */
 };
 
-/** Translates files[0] of `diags` (the caller pushes it). True if there was no error. */
+/** Translates files[0] of `diags` (the caller pushes it). True if there was no error. With options->explain a subscript
+ * that leaves its array in a call of a phase is one (P16). */
 bool sn_pnd_compile(struct sn_pnd_diags *diags, const struct sn_pnd_options *options,
 		    struct sn_pnd_result *out);
 void sn_pnd_result_free(struct sn_pnd_result *result);

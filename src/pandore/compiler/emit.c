@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "pandore/compiler/data.h"
+#include "pandore/compiler/outside.h"
 #include "pandore/compiler/overwrite.h"
 
 void sn_pnd_line(struct sn_pnd_emitter *em, const char *format, ...)
@@ -343,7 +344,10 @@ static void emit_phase(struct sn_pnd_emitter *em, const struct sn_pnd_phase *pha
 	sn_pnd_line(em, "(void)pd_me;");
 	for (const struct sn_pnd_var *v = phase->params; v; v = v->next)
 		sn_pnd_line(em, "(void)%s;", v->name);
-	sn_pnd_emit_stmt(em, phase->body);
+	if (em->is_checking)
+		sn_pnd_emit_checks(em, phase->body);
+	else
+		sn_pnd_emit_stmt(em, phase->body);
 	em->indent--;
 	sn_pnd_line(em, "}");
 	mark(em, 1, "(generated)");
@@ -562,7 +566,7 @@ static void emit_main(struct sn_pnd_emitter *em)
 	sn_pnd_line(em, "\t.phases = pd_phases, .sites = pd_sites, .points = pd_points, .zones = "
 			"pd_zones,");
 	sn_pnd_line(em, "\t.has_profile = PD_PROFILED, .has_trace = PD_TRACED,");
-	sn_pnd_line(em, "\t.is_counting = PD_COUNTED\n};");
+	sn_pnd_line(em, "\t.is_counting = PD_COUNTED, .is_checking = %d\n};", em->is_checking);
 	sn_pnd_line(em, "\nstatic int pd_host_main();");
 	sn_pnd_line(em, "static int pd_host(int argc, char **argv)\n{");
 	if (em->program->main_takes_arguments)

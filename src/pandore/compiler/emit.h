@@ -21,6 +21,12 @@ struct sn_pnd_point {
 	const char *label;
 };
 
+/** A subscript that the checking build checks, by number. */
+struct sn_pnd_subscript {
+	struct sn_pnd_pos pos;
+	const char *array;
+};
+
 struct sn_pnd_emitter {
 	struct sn_pnd_program *program;
 	const struct sn_pnd_options *options;
@@ -33,6 +39,8 @@ struct sn_pnd_emitter {
 	struct sn_nest *nest; /* scratch: the one written now */
 	bool is_counting;    /* writes the counting build (runtime/pandore.h), for --explain: ... */
 	struct sn_map nests; /* ... plans by the loop's statement; kept then */
+	bool is_checking;    /* a counting build that only checks subscripts (outside.h) */
+	SN_VEC(struct sn_pnd_subscript) subscripts; /* of it */
 	const struct sn_pnd_phase *phase;
 	SN_VEC(int) zones;	/* around the statement written now */
 	size_t loop_zones;	/* of them, around the innermost loop */
@@ -50,6 +58,8 @@ void sn_pnd_mark_line(struct sn_pnd_emitter *em, struct sn_pnd_pos pos);
 const char *sn_pnd_text_of(struct sn_pnd_emitter *em, const struct sn_pnd_expr *expr);
 /** A primary expression that prints as this text. */
 struct sn_pnd_expr *sn_pnd_raw(struct sn_pnd_emitter *em, enum sn_pnd_type type, const char *text);
+/** A copy whose operands may be replaced. */
+struct sn_pnd_expr *sn_pnd_copy_expr(struct sn_pnd_emitter *em, const struct sn_pnd_expr *e);
 int sn_pnd_add_site(struct sn_pnd_emitter *em, struct sn_pnd_pos pos, int zone, bool is_broadcast,
 		    const char *source, const char *target);
 void sn_pnd_add_point(struct sn_pnd_emitter *em, const struct sn_pnd_stmt *s, const char *label,

@@ -26,14 +26,13 @@ struct lowering {
 
 static struct sn_pnd_expr *lower(struct lowering *lo, const struct sn_pnd_expr *e);
 
-static struct sn_pnd_expr *copy_expr(struct lowering *lo, const struct sn_pnd_expr *e)
+struct sn_pnd_expr *sn_pnd_copy_expr(struct sn_pnd_emitter *em, const struct sn_pnd_expr *e)
 {
-	struct sn_pnd_expr *copy = sn_arena_new(lo->em->arena, struct sn_pnd_expr);
+	struct sn_pnd_expr *copy = sn_arena_new(em->arena, struct sn_pnd_expr);
 
 	*copy = *e;
 	if (e->arg_count) {
-		copy->args =
-			sn_arena_array(lo->em->arena, struct sn_pnd_expr *, (size_t)e->arg_count);
+		copy->args = sn_arena_array(em->arena, struct sn_pnd_expr *, (size_t)e->arg_count);
 		memcpy(copy->args, e->args, sizeof(*e->args) * (size_t)e->arg_count);
 	}
 	return copy;
@@ -78,7 +77,7 @@ static struct sn_pnd_expr *checked(struct lowering *lo, const struct sn_pnd_expr
 /* An element with subscripts that every node can compute. */
 static struct sn_pnd_expr *lower_subscripts(struct lowering *lo, const struct sn_pnd_expr *e)
 {
-	struct sn_pnd_expr *copy = copy_expr(lo, e);
+	struct sn_pnd_expr *copy = sn_pnd_copy_expr(lo->em, e);
 
 	for (int d = 0; d < e->arg_count; d++) {
 		struct sn_pnd_expr *sub = e->var->is_distributed
@@ -165,7 +164,7 @@ static struct sn_pnd_expr *lower_guarded(struct lowering *lo, const struct sn_pn
 /* Operands that C may leave unevaluated are fetched under the same condition only. */
 static struct sn_pnd_expr *lower_conditional(struct lowering *lo, const struct sn_pnd_expr *e)
 {
-	struct sn_pnd_expr *copy = copy_expr(lo, e);
+	struct sn_pnd_expr *copy = sn_pnd_copy_expr(lo->em, e);
 	bool is_or = e->punct == SN_PUNCT2('|', '|');
 	const char *name = condition_variable(lo, e->a), *opposite;
 
@@ -198,7 +197,7 @@ static struct sn_pnd_expr *lower(struct lowering *lo, const struct sn_pnd_expr *
 		return e->var->is_distributed ? fetch(lo, e) : lower_subscripts(lo, e);
 	if (is_conditional(e))
 		return lower_conditional(lo, e);
-	copy = copy_expr(lo, e);
+	copy = sn_pnd_copy_expr(lo->em, e);
 	copy->a = lower(lo, e->a);
 	copy->b = lower(lo, e->b);
 	copy->c = lower(lo, e->c);

@@ -165,23 +165,23 @@ static bool is_written_first(const struct sn_pnd_stmt *s, const struct sn_pnd_va
 	return *is_known;
 }
 
-/* What jumps over a loop may leave elements out. */
-static bool has_jump(const struct sn_pnd_stmt *s)
+bool sn_pnd_has_jump(const struct sn_pnd_stmt *s)
 {
 	if (!s)
 		return false;
 	if (s->kind == SN_S_BREAK || s->kind == SN_S_CONTINUE || s->kind == SN_S_RETURN)
 		return true;
 	for (const struct sn_pnd_stmt *c = s->first; c; c = c->next)
-		if (has_jump(c))
+		if (sn_pnd_has_jump(c))
 			return true;
-	return has_jump(s->body) || has_jump(s->otherwise);
+	return sn_pnd_has_jump(s->body) || sn_pnd_has_jump(s->otherwise);
 }
 
 bool sn_pnd_is_overwritten(const struct sn_pnd_phase *phase, const struct sn_pnd_var *var)
 {
 	bool is_known = false;
 
-	return var->rank && var->mode == SN_MODE_OUT && phase->body && !has_jump(phase->body) &&
-	       is_written_first(phase->body, var, &is_known);
+	/* what jumps over a loop may leave elements out */
+	return var->rank && var->mode == SN_MODE_OUT && phase->body &&
+	       !sn_pnd_has_jump(phase->body) && is_written_first(phase->body, var, &is_known);
 }

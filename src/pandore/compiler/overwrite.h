@@ -8,4 +8,7 @@
  * seen for loops with constant bounds around an assignment whose subscripts are their counters. */
 bool sn_pnd_is_overwritten(const struct sn_pnd_phase *phase, const struct sn_pnd_var *var);
 
+/** Whether a break, continue or return stands in the statement; NULL has none. */
+bool sn_pnd_has_jump(const struct sn_pnd_stmt *s);
+
 #endif

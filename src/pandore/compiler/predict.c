@@ -142,6 +142,75 @@ static void read_phase(struct sn_predictor *p, const struct sn_text *said, int p
 		doubt(p, 0, said->chars ? said->chars : "they were not counted");
 }
 
+/* ---- subscripts ---- */
+
+static void uncheck(struct sn_pnd_result *out, const struct sn_pnd_phase *ph, const char *why,
+		    int line)
+{
+	sn_vec_push(&out->unchecked, (struct sn_pnd_foretold){ ph->name, why, line });
+}
+
+static void read_outside(const struct sn_pnd_emitter *em, char *at)
+{
+	int64_t n[3] = { -1, 0, 0 };
+	int count = 0;
+
+	while (count < 3 && number(&at, &n[count]))
+		count++;
+	if (count < 3 || n[0] < 0 || n[0] >= (int64_t)em->subscripts.count)
+		return;
+	sn_pnd_report(em->program->diags, em->subscripts.items[n[0]].pos, 16,
+		      "subscript %lld of '%s' is out of bounds: 0 to %lld", (long long)n[1],
+		      em->subscripts.items[n[0]].array, (long long)n[2] - 1);
+}
+
+/* What was printed of the checks of all phases. */
+static void read_checks(const struct sn_pnd_emitter *em, const struct sn_text *said,
+			struct sn_pnd_result *out)
+{
+	char *rest = sn_arena_strdup(em->arena, said->chars ? said->chars : "");
+	const struct sn_pnd_phase *ph = NULL;
+
+	if (*rest != 'p')
+		for (ph = em->program->phases; ph; ph = ph->next)
+			uncheck(out, ph, sn_arena_strdup(em->arena, rest), 0);
+	for (char *line; (line = strtok_r(rest, "\n", &rest));) {
+		char *why = line + 1;
+		int64_t at;
+
+		if (*line == 'p')
+			ph = ph ? ph->next : em->program->phases;
+		else if (*line == 'x')
+			read_outside(em, line + 1);
+		else if (*line == 'd' && ph && number(&why, &at))
+			uncheck(out, ph, sn_arena_strdup(em->arena, why + (*why == ' ')), (int)at);
+	}
+}
+
+static void check_subscripts(struct sn_pnd_emitter *em, int nodes, struct sn_pnd_result *out)
+{
+	struct sn_text code = { 0 }, said = { 0 };
+	struct sn_pnd_options options = *em->options;
+	struct sn_pnd_emitter checking = { .program = em->program,
+					   .options = &options,
+					   .arena = em->arena,
+					   .out = &code,
+					   .is_counting = true,
+					   .is_checking = true };
+
+	options.scheme = SN_PND_NAIVE;
+	sn_pnd_emit_program(&checking);
+	em->options->count(em->options->context, &code, nodes, &said);
+	read_checks(&checking, &said, out);
+	sn_vec_free(&checking.subscripts);
+	sn_vec_free(&checking.zones);
+	sn_vec_free(&checking.sites);
+	sn_vec_free(&checking.points);
+	sn_map_free(&checking.nests);
+	sn_text_free(&code);
+	sn_text_free(&said);
+}
+
 /* ---- saying ---- */
 
 static const struct sn_pnd_site *site_of(const struct sn_predictor *p,
@@ -244,6 +313,19 @@ static void write_messages(const struct sn_predictor *p, const struct sn_pnd_pha
 		sn_text_addf(out, "  not known: %s\n", p->doubt);
 }
 
+static void write_unchecked(const struct sn_pnd_phase *ph, const struct sn_pnd_result *result,
+			    struct sn_text *out)
+{
+	for (size_t i = 0; i < result->unchecked.count; i++) {
+		const struct sn_pnd_foretold *u = &result->unchecked.items[i];
+
+		if (strcmp(u->phase, ph->name) != 0)
+			continue;
+		sn_text_addf(out, "  not all subscripts were checked: %s", u->why);
+		sn_text_addf(out, u->line ? " at line %d\n" : "\n", u->line);
+	}
+}
+
 /* Layouts that no known number decides. */
 static void doubt_sizes(struct sn_predictor *p, const struct sn_pnd_phase *ph)
 {
@@ -271,6 +353,8 @@ void sn_pnd_predict(struct sn_pnd_emitter *em, struct sn_pnd_result *result)
 	sn_pnd_emit_program(&counting);
 	if (em->options->count)
 		em->options->count(em->options->context, &code, nodes, &said);
+	if (said.chars && *said.chars == 'p')
+		check_subscripts(em, nodes, result);
 	for (const struct sn_pnd_phase *ph = em->program->phases; ph; ph = ph->next) {
 		struct sn_predictor p = { .em = &counting, .nodes = nodes };
 		size_t first = result->expected.count;
@@ -283,6 +367,10 @@ void sn_pnd_predict(struct sn_pnd_emitter *em, struct sn_pnd_result *result)
 		sn_pnd_explain_phase(&p, ph, &result->explain);
 		write_messages(&p, ph, result, first, &result->explain);
 		write_messages(&p, ph, result, first, &result->messages);
+		if (!p.doubt) {
+			write_unchecked(ph, result, &result->explain);
+			write_unchecked(ph, result, &result->messages);
+		}
 		sn_pnd_find_remarks(&p, ph, result);
 		sn_vec_free(&p.pairs);
 	}

@@ -7,6 +7,7 @@
  *	m SITE FROM TO MESSAGES BYTES    in one call
  *	n SITE BYTES                     of a reference: bytes that nodes need; -1: not counted
  *	d LINE WHY                       messages depend on data: none of the above follows
+ *	x NUMBER SUBSCRIPT EXTENT        a checked subscript is out of bounds
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,6 +105,27 @@ void pd_count_moved(void)
 	needed_count = 0;
 }
 
+long pd_outside(int number, long subscript, long extent)
+{
+	static int *numbers, count;
+
+	for (int i = 0; i < count; i++)
+		if (numbers[i] == number)
+			return 0;
+	if ((count & (count + 1)) == 0) {
+		int *more = pd_alloc_zeroed((size_t)count * 2 + 2, sizeof(*more));
+
+		for (int i = 0; i < count; i++)
+			more[i] = numbers[i];
+		free(numbers);
+		numbers = more;
+	}
+	numbers[count++] = number;
+	printf("x %d %ld %ld\n", number, subscript, extent);
+	fflush(stdout); /* the phase may run out of time */
+	return 0;
+}
+
 __attribute__((noreturn)) static void end_phase(void)
 {
 	fflush(stdout);
@@ -158,7 +180,7 @@ __attribute__((noreturn)) static void count_phase(int phase)
 		ph->lay_out(ph->given);
 	for (int i = 0; i < ph->param_count; i++)
 		storage[i] = ph->arrays[i] ? nowhere(ph->arrays[i]) : NULL;
-	for (pd_state.me = 0; pd_state.me < p->nodes; pd_state.me++) {
+	for (pd_state.me = 0; pd_state.me < (p->is_checking ? 1 : p->nodes); pd_state.me++) {
 		ph->run(storage, ph->given);
 		print_counts(pd_state.me);
 	}

@@ -91,6 +91,7 @@ struct pd_program {
 	const struct pd_zone *zones;
 	int has_profile, has_trace;
 	int is_counting; /* only count what would be sent */
+	int is_checking; /* only check subscripts, on one node for all */
 };
 
 /**
@@ -113,6 +114,14 @@ struct pd_program {
 			pd_doubt(line, what);                                                      \
 	} while (0)
 __attribute__((noreturn)) void pd_doubt(int line, const char *what);
+
+/** Checking: the subscript, or 0 where it is out of bounds, which is printed once for each number. */
+long pd_outside(int number, long subscript, long extent);
+static inline long pd_within(int number, long subscript, long extent)
+{
+	return subscript >= 0 && subscript < extent ? subscript
+						    : pd_outside(number, subscript, extent);
+}
 
 /** Counting: the node `to` (-1: every node) needs an element for a reference. It counts once until the
  * next pd_move(). pd_need_more() is false after too many steps. */
