@@ -1158,7 +1158,7 @@ def outside():
     ran = run(sonde, 'pandore', 'predict', 'outside.pnd', '--with', 'm=63', '--scheme', 'naive')
     check(ran.returncode == 0 and 'in one call of bad' in ran.stdout and not ran.stderr, 'predict: no subscript is out of bounds', ran.stderr)
     write('outside.pnd', OUTSIDE[:OUTSIDE.index('dist fine')] +
-          'dist long_one(double A[N] by block(16) map regular(0))\n{ long i; for (i = 0; i < 1L << 50; i++) if (i < 0) A[i] = 1; }\n'
+          'dist long_one(double A[N] by block(16) map regular(0))\n{ int i, t; for (t = 0; t < 1000000000; t++) for (i = 0; i < N; i++) A[i] = t + A[(i + t) % N]; }\n'
           'int main(void) { long_one(A); return 0; }\n')
     ran = run(sonde, 'pandore', 'predict', 'outside.pnd', '--max-seconds', '1', '-f', 'json')
     check(ran.returncode == 0 and 'CPU time' in ran.stdout, 'predict: what takes too long is said', ran.stdout, ran.stderr)

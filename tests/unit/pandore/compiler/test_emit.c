@@ -131,6 +131,8 @@ static void count_messages(void *context, const struct sn_text *code, int nodes,
 {
 	CHECK(context == &counting_code);
 	CHECK_INT(nodes, 4);
+	if (strstr(code->chars, ".is_checking = 1"))
+		return; /* test_outside.c */
 	counting_code.length = 0;
 	sn_text_add(&counting_code, code->chars);
 	if (printed)

@@ -107,6 +107,6 @@ TEST(findings_stand_at_the_subscript)
 	CHECK_INT(diags.errors, 1);
 	CHECK_INT(diags.items.items[0].code, 16);
 	CHECK_INT(diags.items.items[0].pos.line, 6);
-	CHECK_STR(diags.items.items[0].text, "subscript 16 of 'B' is out of bounds: 0 to 15");
+	CHECK_STRING(diags.items.items[0].text, "subscript 16 of 'B' is out of bounds: 0 to 15");
 	sn_pnd_diags_free(&diags);
 }
