@@ -1141,14 +1141,14 @@ dist bad(double A[N] by block(16) map regular(0), int m)
 }
 int main(void) { fine(A, B, K); bad(A, 1); return 0; }
 """
-OUTSIDE_BAD = {(26, -1, 'A', 63), (27, 4, 'L', 3)}
+OUTSIDE_BAD = {(27, -1, 'A', 63), (28, 4, 'L', 3)}
 
 
 def outside():
     """Subscripts that leave their arrays are found without data, where it is sure that they are reached."""
     write('outside.pnd', OUTSIDE)
     pattern = r"^outside.pnd:(\d+):\d+: error: P16: subscript (-?\d+) of '(\w)' is out of bounds: 0 to (\d+)$"
-    for given, wanted in [('63', OUTSIDE_BAD), ('64', OUTSIDE_BAD | {(29, 64, 'A', 63)})]:
+    for given, wanted in [('63', OUTSIDE_BAD), ('64', OUTSIDE_BAD | {(30, 64, 'A', 63)})]:
         for words in (['predict'], ['compile', '-e', '-o', 'outside']):
             ran = run(sonde, 'pandore', *words, 'outside.pnd', '--with', 'm=' + given)
             got = {(int(line), int(value), array, int(last)) for line, value, array, last in re.findall(pattern, ran.stderr, re.M)}
