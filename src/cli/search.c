@@ -345,7 +345,8 @@ static const struct sn_option search_options[] = {
 	{ "format", 'f', "FORMAT", "how to print: text, json or xml", "text|json|xml" },
 	{ "launch", 0, "COMMAND", "start the program by this, such as 'mpirun -n 4'", NULL },
 	{ "phase", 0, "PHASE",
-	  "what the program does again and again: a heartbeat's name, a function, or FILE:LINE",
+	  "what the program does again and again: a heartbeat's name, a function, FILE:LINE, or auto: "
+	  "what a first start shows to repeat",
 	  NULL },
 	{ "suspend", 0, "WHEN",
 	  "stop the program at the end of what a step measures: brief (50 ms, the default), always "
@@ -371,6 +372,8 @@ static const char *const search_examples[] = {
 	"waits in MPI by place and kind",
 	"sonde search -P ours.prop --check 0.2",
 	"with properties of one's own; fails if any severity is 0.2 or more",
+	"sonde search --phase auto ./app",
+	"runs the program twice: to find what repeats, and to measure executions of it",
 	NULL,
 };
 

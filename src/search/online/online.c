@@ -1,11 +1,14 @@
 /* Which kind of search a program has. */
+#include <string.h>
+
 #include "search/online/parts.h"
 
 sn_status sn_online_run(const struct sn_online_options *options, struct sn_online *out,
 			struct sn_error *err)
 {
-	return options->phase ? sn_online_phases(options, out, err)
-			      : sn_online_restart(options, out, err);
+	return options->phase && strcmp(options->phase, SN_PHASE_AUTO)
+		       ? sn_online_phases(options, out, err)
+		       : sn_online_restart(options, out, err);
 }
 
 void sn_online_free(struct sn_online *online)

@@ -20,12 +20,15 @@ enum sn_suspend {
 	SN_SUSPEND_NEVER,
 };
 
+/** What a first start shows to repeat is the phase of another one (found.h). */
+#define SN_PHASE_AUTO "auto"
+
 struct sn_online_options {
 	struct sn_record_options record;     /* of the first start */
 	struct sn_analysis_options analysis; /* may be all NULL */
 	const struct sn_library *library;    /* borrowed */
 	struct sn_search_options search;     /* without what measures: that is filled in */
-	const char *phase;		     /* --phase; NULL: the whole program */
+	const char *phase;   /* --phase; NULL: the whole program; SN_PHASE_AUTO: what repeats */
 	const char *program; /* the one that has the phase, which a launcher may start */
 	enum sn_suspend suspend;
 	uint32_t restarts; /* starts after the first, at most */

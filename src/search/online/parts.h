@@ -49,5 +49,8 @@ sn_status sn_online_restart(const struct sn_online_options *options, struct sn_o
 void sn_online_front_free(struct sn_online_front *front);
 sn_status sn_online_phases(const struct sn_online_options *options, struct sn_online *out,
 			   struct sn_error *err);
+/** With a phase that is known, which becomes the result's; it leaves an empty one. */
+sn_status sn_online_phases_at(const struct sn_online_options *options, struct sn_phase *phase,
+			      struct sn_online *out, struct sn_error *err);
 
 #endif

@@ -193,6 +193,27 @@ static sn_status address_find(const char *path, const char *wanted, struct sn_ph
 	return status;
 }
 
+static sn_status texts_check(const struct sn_phase *phase, struct sn_error *err)
+{
+	if (phase->name.length < SN_MONITOR_TEXT_MAX &&
+	    phase->module.length < 4 * SN_MONITOR_TEXT_MAX)
+		return SN_OK;
+	return sn_error_set(err, SN_ERR_USAGE, "--phase '%s': the name is too long",
+			    phase->name.chars);
+}
+
+sn_status sn_phase_at(const char *name, const char *module, uint64_t link_addr,
+		      struct sn_phase *out, struct sn_error *err)
+{
+	*out = (struct sn_phase){ .exit_code = SN_EXIT_USAGE };
+	sn_text_add(&out->name, name);
+	sn_text_add(&out->module, module);
+	out->boundary.kind = SN_MONITOR_BOUNDARY_ADDRESS;
+	out->boundary.link_addr = link_addr;
+	out->boundary.module = out->module.chars;
+	return texts_check(out, err);
+}
+
 sn_status sn_phase_find(const char *program, const char *wanted, struct sn_phase *out,
 			struct sn_error *err)
 {
@@ -207,9 +228,9 @@ sn_status sn_phase_find(const char *program, const char *wanted, struct sn_phase
 	sn_text_add(&out->name, wanted);
 	sn_text_add(&out->module, path ? path : target.path);
 	free(path);
-	if (strlen(wanted) >= SN_MONITOR_TEXT_MAX || out->module.length >= 4 * SN_MONITOR_TEXT_MAX)
-		return sn_error_set(err, SN_ERR_USAGE, "--phase '%s': the name is too long",
-				    wanted);
+	status = texts_check(out, err);
+	if (status != SN_OK)
+		return status;
 	if (is_heartbeat(out->module.chars, wanted)) {
 		out->boundary.kind = SN_MONITOR_BOUNDARY_BEAT;
 		out->boundary.beat = out->name.chars;

@@ -22,6 +22,9 @@ struct sn_phase {
  */
 sn_status sn_phase_find(const char *program, const char *wanted, struct sn_phase *out,
 			struct sn_error *err);
+/** The phase that an address of a module bounds, by this name. The caller frees in any case. */
+sn_status sn_phase_at(const char *name, const char *module, uint64_t link_addr,
+		      struct sn_phase *out, struct sn_error *err);
 void sn_phase_free(struct sn_phase *phase);
 
 #endif

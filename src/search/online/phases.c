@@ -174,7 +174,8 @@ void sn_executions_free(struct sn_executions *s)
 /* ---- the front ---- */
 
 struct sn_online_front {
-	const struct sn_online_options *options;
+	const struct sn_online_options *options; /* its own */
+	struct sn_online_options own;
 	struct sn_phase phase;
 	struct sn_spool spool;
 	size_t next; /* window of the spool */
@@ -355,26 +356,39 @@ static sn_status program_run(struct sn_online_front *f, struct sn_record_result 
 sn_status sn_online_phases(const struct sn_online_options *options, struct sn_online *out,
 			   struct sn_error *err)
 {
+	struct sn_phase phase = { 0 };
+	sn_status status = sn_search_check(options->library, &options->search, err);
+
+	*out = (struct sn_online){ .exit_code = SN_EXIT_USAGE };
+	if (status == SN_OK)
+		status = sn_phase_find(options->program, options->phase, &phase, err);
+	if (status == SN_OK)
+		return sn_online_phases_at(options, &phase, out, err);
+	if (phase.exit_code)
+		out->exit_code = phase.exit_code;
+	sn_phase_free(&phase);
+	return status;
+}
+
+sn_status sn_online_phases_at(const struct sn_online_options *options, struct sn_phase *phase,
+			      struct sn_online *out, struct sn_error *err)
+{
 	struct sn_online_front *f = sn_alloc_zeroed(1, sizeof(*f));
 	struct sn_record_options record = options->record;
 	struct sn_record_result result = { .exit_code = SN_EXIT_USAGE };
 	sn_status status;
 
-	*out = (struct sn_online){ .exit_code = SN_EXIT_USAGE, .front = f };
-	f->options = options;
-	status = sn_search_check(options->library, &options->search, err);
-	if (status == SN_OK)
-		status = sn_phase_find(options->program, options->phase, &f->phase, err);
-	if (status != SN_OK && f->phase.exit_code)
-		out->exit_code = f->phase.exit_code;
-	if (status == SN_OK) {
-		record.is_monitored = true;
-		record.prepared = agent_begin;
-		record.round = options->is_quiet ? NULL : watch;
-		record.context = f;
-		status = program_run(f, &result, &record, err);
-		out->exit_code = result.exit_code;
-	}
+	*out = (struct sn_online){ .front = f };
+	f->own = *options;
+	f->options = &f->own;
+	f->phase = *phase;
+	*phase = (struct sn_phase){ 0 };
+	record.is_monitored = true;
+	record.prepared = agent_begin;
+	record.round = options->is_quiet ? NULL : watch;
+	record.context = f;
+	status = program_run(f, &result, &record, err);
+	out->exit_code = result.exit_code;
 	if (status == SN_OK) {
 		spool_wait(f, result.experiment_path.chars);
 		out->has_run = true;

@@ -8,11 +8,13 @@
 #include <signal.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/progress.h"
 #include "base/stats.h"
 #include "record/streams.h"
 #include "search/evidence/sources.h"
+#include "search/online/found.h"
 
 struct restart {
 	const struct sn_online_options *options;
@@ -208,6 +210,96 @@ static void measure(void *context, struct sn_search *search, uint32_t sources,
 			source_measure(context, search, sn_sources[i], step);
 }
 
+/* ---- what repeats ---- */
+
+static void found_announce(struct restart *r, const struct sn_found_phase *found)
+{
+	struct sn_text what = { 0 };
+
+	sn_text_addf(
+		&what,
+		"%s is passed again and again (seen %llu times); executions of it are measured",
+		found->name.chars, (unsigned long long)found->passed);
+	announce(r, what.chars);
+	sn_text_free(&what);
+}
+
+/* The result of the phase takes the place of what the first start gave. */
+static void result_take(struct restart *r, struct sn_online *online)
+{
+	struct sn_online *out = r->out;
+
+	sn_recorded_free(out->recorded);
+	sn_analysis_free(out->analysis);
+	*out = *online;
+	*online = (struct sn_online){ 0 };
+}
+
+static sn_status executions_run(struct restart *r, struct sn_phase *phase, const char *label,
+				struct sn_online *out, struct sn_error *err)
+{
+	struct sn_online_options options = *r->options;
+	sn_status status;
+
+	options.record.output = NULL;
+	options.record.label = label;
+	options.output_fd = STDOUT_FILENO; /* the streams' */
+	sn_streams_begin(&r->streams);
+	status = sn_online_phases_at(&options, phase, out, err);
+	sn_streams_end(&r->streams);
+	r->is_interrupted |= signals_restore(&r->mask);
+	return status;
+}
+
+static sn_status executions_start(struct restart *r, const struct sn_found_phase *found,
+				  struct sn_error *err)
+{
+	struct sn_online online = { 0 };
+	struct sn_text label = { 0 };
+	struct sn_phase phase;
+	int exit_code_before = r->out->exit_code;
+	sn_status status =
+		sn_phase_at(found->name.chars, found->module.chars, found->link_addr, &phase, err);
+
+	sn_text_add(&phase.file, found->file.chars);
+	phase.line = found->line;
+	sn_text_addf(&label, "executions of %s for the search of %s", found->name.chars,
+		     r->base_path);
+	if (status == SN_OK) {
+		r->starts++;
+		found_announce(r, found);
+		status = executions_run(r, &phase, label.chars, &online, err);
+		r->out->exit_code = online.exit_code;
+		compare_starts(r, exit_code_before);
+	}
+	if (status == SN_OK && !r->options->is_quiet)
+		fprintf(stderr, "sonde: what was measured is in %s\n", online.path.chars);
+	if (status == SN_OK)
+		result_take(r, &online);
+	sn_online_free(&online);
+	sn_phase_free(&phase);
+	sn_text_free(&label);
+	return status;
+}
+
+/* False: the whole program is the phase, as nothing repeats or no execution could be measured. */
+static bool executions_searched(struct restart *r)
+{
+	struct sn_found_phase found;
+	struct sn_error err;
+	sn_status status = sn_found_phase_of(r->out->analysis, &found, &err);
+
+	if (status == SN_OK && !may_start(r, found.name.chars))
+		status = sn_error_set(&err, SN_ERR_NO_DATA, "%s repeats, but is not measured",
+				      found.name.chars);
+	else if (status == SN_OK)
+		status = executions_start(r, &found, &err);
+	if (status != SN_OK && !r->options->is_quiet)
+		fprintf(stderr, "sonde: the whole program is the phase: %s\n", err.sentence);
+	sn_found_phase_free(&found);
+	return status == SN_OK;
+}
+
 /* ---- all ---- */
 
 static sn_status search_run(struct restart *r, struct sn_error *err)
@@ -252,7 +344,8 @@ sn_status sn_online_restart(const struct sn_online_options *options, struct sn_o
 	if (status == SN_OK) {
 		out->recorded = sn_recorded_new(out->analysis->profile, out->analysis->structures,
 						sn_analysis_machine(out->analysis));
-		status = search_run(&r, err);
+		if (!options->phase || !executions_searched(&r))
+			status = search_run(&r, err);
 	}
 	sn_streams_show(&r.streams, options->output_fd);
 	sn_streams_close(&r.streams);
