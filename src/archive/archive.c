@@ -293,9 +293,12 @@ static sn_status run_add(struct archiving *a, const struct sn_campaign *c,
 
 	sn_campaign_experiment_path(c, attempt, &from);
 	sn_text_addf(&name, "%s/%s", inside, to ? to : attempt->experiment);
-	/* a run that failed early left none */
 	if (sn_store_is_experiment(from.chars))
 		status = folder_add(a, from.chars, name.chars);
+	else if (attempt->state == SN_RUN_DONE || attempt->state == SN_RUN_SUSPICIOUS)
+		sn_warn("the experiment '%s' of '%s' is not there any more: the archive has the "
+			"run's line and nothing else of it",
+			from.chars, sn_campaign_configuration_name(c, attempt->configuration));
 	sn_text_free(&from);
 	sn_text_free(&name);
 	return status;

@@ -66,7 +66,7 @@ struct sn_table_view {
 	const char *filter;	  /* "key=value", "key~regex", "key>number", ... joined by commas */
 	size_t top;		  /* rows at most; 0: all */
 	const char *share_column; /* text footer: "showing 20 of 1,431 rows = 96.2 % of time" */
-	const char *whole_column; /* text: sentences that are never cut; NULL: none */
+	const char *whole_column; /* text: "a" or "a,b", what is never cut; NULL: none */
 	bool without_header;	  /* CSV: more rows of a table begun before */
 	unsigned width;		  /* text: columns of the terminal; 0: ask it, else 100 */
 	/* text: nobody asked for these columns; on a terminal, figures that it has no room for go,

@@ -259,6 +259,17 @@ static void elide_column(struct sn_text *texts, size_t rows, size_t step, size_t
 	sn_vec_free(&cells);
 }
 
+/* Whether a key is in "a,b"; NULL: nothing is. */
+static bool is_listed(const char *keys, const char *key)
+{
+	size_t length = strlen(key);
+
+	for (const char *at = keys; at; at = strchr(at, ','), at += at != NULL)
+		if (!strncmp(at, key, length) && (!at[length] || at[length] == ','))
+			return true;
+	return false;
+}
+
 void sn_table_write_text(const struct sn_table *table, const struct sn_table_selection *sel,
 			 const struct sn_table_view *view, FILE *out)
 {
@@ -288,8 +299,7 @@ void sn_table_write_text(const struct sn_table *table, const struct sn_table_sel
 	}
 	for (size_t i = 0; i < n; i++)
 		extents[i].is_whole =
-			view->whole_column &&
-			!strcmp(table->columns[sel->columns[i]].key, view->whole_column);
+			is_listed(view->whole_column, table->columns[sel->columns[i]].key);
 	if (view->may_leave_out && isatty(fileno(out)))
 		leave_out(table, sel, view, extents, limit);
 	fit_columns(table, sel, extents, limit);

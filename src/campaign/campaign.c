@@ -263,6 +263,13 @@ void sn_campaign_free(struct sn_campaign *campaign)
 	free(campaign);
 }
 
+const char *sn_campaign_given_path(const struct sn_campaign *campaign)
+{
+	const char *archive = sn_archive_of(campaign->path);
+
+	return archive ? archive : campaign->path;
+}
+
 /* ---- what it has ---- */
 
 uint32_t sn_campaign_configuration_count(const struct sn_campaign *c)

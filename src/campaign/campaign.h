@@ -33,6 +33,9 @@ sn_status sn_campaign_create(const struct sn_campaign_begin *begin, struct sn_ca
 sn_status sn_campaign_open(const char *name, struct sn_campaign **out, struct sn_error *err);
 void sn_campaign_free(struct sn_campaign *campaign);
 
+/** What a user calls it: the path of its folder, or of the archive that it came from. */
+const char *sn_campaign_given_path(const struct sn_campaign *campaign);
+
 /** Whether the folder is a campaign, or the file an archive of one. */
 bool sn_is_campaign(const char *path);
 

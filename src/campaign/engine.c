@@ -318,6 +318,17 @@ static void mark_write(struct engine *e, const struct sn_campaign_attempt *a, co
 		sn_error_print(&err);
 }
 
+/* A shell's 139 may be a program's own; the experiment knows. */
+static const char *exit_words(struct sn_arena *arena, int32_t number, int exit_status)
+{
+	const char *name = number > 0 ? sigabbrev_np(number) : NULL;
+
+	if (name)
+		return sn_arena_printf(arena, "ended by SIG%s", name);
+	return number > 0 ? sn_arena_printf(arena, "ended by signal %d", number)
+			  : sn_arena_printf(arena, "exit status %d", exit_status);
+}
+
 /* What the experiment says of a run whose command ended with `exit_status`. */
 static void run_judge(struct engine *e, struct sn_campaign_attempt *a, int exit_status)
 {
@@ -344,7 +355,7 @@ static void run_judge(struct engine *e, struct sn_campaign_attempt *a, int exit_
 	a->facts = sn_run_facts_of(x);
 	output_measure(sn_arena_printf(arena, "%s.out", path), &a->facts);
 	if (exit_status)
-		fail(a, arena, path, sn_arena_printf(arena, "exit status %d", exit_status));
+		fail(a, arena, path, exit_words(arena, x->exit_signal, exit_status));
 	else if (!sn_run_has_ended(x))
 		fail(a, arena, path, "the recording did not end");
 	else if (!sn_run_is_as_asked(&a->facts, c->ranks ? c->ranks : 1, c->threads, &reason))

@@ -82,6 +82,20 @@ struct reader {
 	struct sn_error *err;
 };
 
+/* "threads takes ...": keys are called as their options are. */
+static bool names_option(const char *sentence)
+{
+	size_t length = strcspn(sentence, " :");
+
+	for (int i = 0; i < KEYS + C_KEYS; i++) {
+		const char *name = i < KEYS ? key_names[i] : campaign_names[i - KEYS];
+
+		if (strlen(name) == length && !memcmp(name, sentence, length))
+			return true;
+	}
+	return false;
+}
+
 __attribute__((format(printf, 3, 4))) static sn_status fault(struct reader *r, int line,
 							     const char *format, ...)
 {
@@ -92,8 +106,13 @@ __attribute__((format(printf, 3, 4))) static sn_status fault(struct reader *r, i
 	va_start(args, format);
 	sn_text_addv(&text, format, args);
 	va_end(args);
-	status = line ? sn_error_set(r->err, SN_ERR_FORMAT, "%s:%d: %s", r->file, line, text.chars)
-		      : sn_error_set(r->err, SN_ERR_FORMAT, "%s: %s", r->file, text.chars);
+	if (!strcmp(r->file, SN_PLAN_OF_OPTIONS))
+		status = sn_error_set(r->err, SN_ERR_USAGE, "%s%s",
+				      names_option(text.chars) ? "--" : "", text.chars);
+	else
+		status = line ? sn_error_set(r->err, SN_ERR_FORMAT, "%s:%d: %s", r->file, line,
+					     text.chars)
+			      : sn_error_set(r->err, SN_ERR_FORMAT, "%s: %s", r->file, text.chars);
 	sn_text_free(&text);
 	return status;
 }

@@ -60,6 +60,9 @@ struct sn_campaign_plan {
 	SN_VEC(struct sn_campaign_configuration) configurations;
 };
 
+/** The name of a plan that options were made into: what is wrong in it is an option's, and has no line. */
+#define SN_PLAN_OF_OPTIONS "(options)"
+
 /** Reads a plan of `length` bytes. `name` is for messages, `folder` (absolute) is what its relative
  * paths are below. SN_ERR_FORMAT with one sentence that names the line. On success the caller frees. */
 sn_status sn_campaign_plan_read(const char *bytes, size_t length, const char *name,

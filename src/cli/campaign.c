@@ -17,6 +17,7 @@
 #include "base/progress.h"
 #include "campaign/engine.h"
 #include "campaign/values.h"
+#include "record/target.h"
 
 /* ---- progress ---- */
 
@@ -263,17 +264,41 @@ static int begin_and_go(struct sn_campaign_begin *begin, struct asked *asked)
 	return code;
 }
 
+/* A program that is not there is so in every run. What a build makes, a name with something to fill in
+ * and the word of a launcher of one's own are not known yet. */
+static int program_check(const struct sn_campaign_wishes *w)
+{
+	const char *launcher = w->launcher ? w->launcher : "local", *program = w->command[0];
+	bool is_ours = !strcmp(launcher, "local") || !strcmp(launcher, "mpirun");
+	bool is_below = w->directory && program[0] != '/' && strchr(program, '/');
+	struct sn_target target = { .exit_code = 0 };
+	struct sn_text path = { 0 };
+	struct sn_error err;
+
+	if (!is_ours || w->build || strchr(program, '{'))
+		return 0;
+	sn_text_addf(&path, "%s%s%s", is_below ? w->directory : "", is_below ? "/" : "", program);
+	if (sn_target_find(path.chars, &target, &err) != SN_OK)
+		sn_error_print(&err);
+	sn_text_free(&path);
+	return target.exit_code;
+}
+
 int sn_cli_campaign_of(const struct sn_campaign_wishes *wishes, const struct sn_args *args)
 {
-	struct sn_campaign_begin begin = { .plan_name = "(options)",
+	struct sn_campaign_begin begin = { .plan_name = SN_PLAN_OF_OPTIONS,
 					   .output = sn_args_value(args, "output") };
 	struct asked asked = { 0 };
 	struct sn_text text = { 0 };
 	struct sn_error err;
 	char *folder = realpath(".", NULL);
 	sn_status status = asked_read(args, &asked, &err);
-	int code;
+	int code = program_check(wishes);
 
+	if (code) {
+		free(folder);
+		return code;
+	}
 	if (status == SN_OK)
 		status = seed_read(args, &asked, &err);
 	if (status == SN_OK)
@@ -457,7 +482,7 @@ static int campaign_plan(const struct sn_args *args)
 		status = sn_campaign_plan_text(&held.wishes, &text, &err);
 	/* what is printed can be run */
 	if (status == SN_OK)
-		status = sn_campaign_plan_read(text.chars, text.length, "these options", "/", &plan,
+		status = sn_campaign_plan_read(text.chars, text.length, SN_PLAN_OF_OPTIONS, "/", &plan,
 					       &err);
 	if (status == SN_OK)
 		fputs(text.chars, stdout);

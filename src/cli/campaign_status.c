@@ -34,7 +34,7 @@ static void status_head(const struct sn_campaign *c, bool is_held, const struct 
 	const char *between = ": ";
 
 	sn_campaign_status_count(table, counts);
-	fputs(c->path, stdout);
+	fputs(sn_campaign_given_path(c), stdout);
 	for (int s = 0; s <= SN_RUN_CANCELLED; s++)
 		if (counts[s]) {
 			printf("%s%zu %s", between, counts[s], sn_run_state_name(s));
@@ -46,7 +46,7 @@ static void status_head(const struct sn_campaign *c, bool is_held, const struct 
 
 static int campaign_status(const struct sn_args *args)
 {
-	struct sn_table_view view = { .schema = "sonde.campaign/1" };
+	struct sn_table_view view = { .schema = "sonde.campaign/1", .whole_column = "experiment,reason" };
 	struct sn_campaign *campaign = NULL;
 	struct sn_table table;
 	struct sn_error err;

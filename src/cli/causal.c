@@ -11,6 +11,7 @@
 #include "cli/causal.h"
 #include "cli/record.h"
 #include "experiment/store.h"
+#include "experiment/unpack.h"
 #include "record/told.h"
 #include "views/view.h"
 
@@ -521,6 +522,9 @@ static sn_status open_experiment(struct sn_cli_causal *c, struct sn_error *err)
 		return status;
 	sn_text_clear(&c->experiment);
 	sn_text_add(&c->experiment, c->analysis->experiment->path);
+	status = sn_archive_refuse(c->experiment.chars, err);
+	if (status != SN_OK)
+		return status;
 	if (!sn_args_value(c->args, "from"))
 		return open_log(c, err);
 	if (strcmp(sn_base_name(c->analysis->experiment->program),

@@ -43,6 +43,7 @@ enum {
 	V_FIRST,
 	V_LAST,
 	V_REASON,
+	V_CONFIDENCE,
 };
 
 static const struct sn_column columns[] = {
@@ -78,6 +79,7 @@ static const struct sn_column columns[] = {
 	{ "line_first", NULL, SN_CELL_INT, 0 },
 	{ "line_last", NULL, SN_CELL_INT, 0 },
 	{ "reason", "why", SN_CELL_TEXT, 0 },
+	{ "confidence", "confidence", SN_CELL_TEXT, 0 },
 };
 
 static void names_set(struct sn_table *table, const struct sn_compare_entry *entry)
@@ -116,6 +118,8 @@ static void row_add(struct sn_table *table, const struct sn_scaling_campaign *s,
 		      { V_WAIT_CPU, row->wait_cpu_share },
 		      { V_SYSTEM, row->system_share } };
 
+	struct sn_text why = { 0 };
+
 	sn_table_add_row(table);
 	sn_table_set_text(table, V_KIND, sn_scaling_kind_name(row->kind));
 	sn_table_set_text(table, V_NAME, row->name);
@@ -130,7 +134,10 @@ static void row_add(struct sn_table *table, const struct sn_scaling_campaign *s,
 	sn_table_set_text(table, V_SERIES, c->series);
 	if (row->kind == SN_SCALING_FUNCTION || row->kind == SN_SCALING_LOOP)
 		names_set(table, row->entry);
-	sn_table_set_text(table, V_REASON, sn_scaling_reason(row));
+	sn_scaling_add_reason(row, &why);
+	sn_table_set_text(table, V_REASON, why.length ? why.chars : NULL);
+	sn_table_set_text(table, V_CONFIDENCE, sn_scaling_confidence(row));
+	sn_text_free(&why);
 }
 
 /* ---- JSON ---- */
@@ -169,6 +176,22 @@ static const char *reference_of(const struct sn_scaling_campaign *s)
 	return s->configurations[s->scaling->rows.items[0].reference].name;
 }
 
+static void sentences_write(struct sn_json *json, const char *key, const struct sn_scaling_campaign *s,
+			    bool (*add)(const struct sn_scaling *scaling,
+					const struct sn_scaling_configuration *configurations,
+					size_t *at, struct sn_text *out))
+{
+	struct sn_text text = { 0 };
+	size_t at = 0;
+
+	sn_json_key(json, key);
+	sn_json_array(json);
+	for (; add(s->scaling, s->configurations, &at, &text); sn_text_clear(&text))
+		sn_json_string(json, text.chars);
+	sn_json_close(json);
+	sn_text_free(&text);
+}
+
 static void extra_write(struct sn_json *json, void *context)
 {
 	const struct sn_scaling_campaign *s = context;
@@ -176,6 +199,8 @@ static void extra_write(struct sn_json *json, void *context)
 	sn_json_member_string(json, "campaign", sn_base_name(s->campaign->path));
 	sn_json_member_string(json, "mode", s->scaling->is_weak ? "weak" : "strong");
 	sn_json_member_string(json, "reference", reference_of(s));
+	sentences_write(json, "answers", s, sn_scaling_add_answer);
+	sentences_write(json, "warnings", s, sn_scaling_add_warning);
 	sn_json_key(json, "fits");
 	sn_json_array(json);
 	for (size_t i = 0; i < s->scaling->fits.count; i++)
@@ -206,13 +231,29 @@ static void fit_print(const struct sn_scaling_fit *fit)
 
 enum { FITS_SHOWN = 8 };
 
+static void sentences_print(const struct sn_scaling_campaign *s)
+{
+	struct sn_text text = { 0 };
+	size_t at = 0;
+
+	for (; sn_scaling_add_answer(s->scaling, s->configurations, &at, &text);
+	     sn_text_clear(&text))
+		printf("%s\n", text.chars);
+	at = 0;
+	for (; sn_scaling_add_warning(s->scaling, s->configurations, &at, &text);
+	     sn_text_clear(&text))
+		printf("Careful: %s\n", text.chars);
+	sn_text_free(&text);
+}
+
 static void head_print(const struct sn_scaling_campaign *s)
 {
 	const struct sn_scaling *scaling = s->scaling;
 	size_t shown = 0;
 
-	printf("%s: %s scaling, %zu runs, against '%s'\n", s->campaign->path,
+	printf("%s: %s scaling, %zu runs, against '%s'\n", sn_campaign_given_path(s->campaign),
 	       scaling->is_weak ? "weak" : "strong", s->member_count, reference_of(s));
+	sentences_print(s);
 	printf("\nThe application's efficiency:\n");
 	for (size_t i = 0; i < scaling->rows.count; i++)
 		if (scaling->rows.items[i].kind == SN_SCALING_APPLICATION)
@@ -232,7 +273,7 @@ static void head_print(const struct sn_scaling_campaign *s)
 
 static sn_status scalability(const struct sn_args *args, struct sn_error *err)
 {
-	struct sn_table_view view = { .schema = "sonde.scalability/1" };
+	struct sn_table_view view = { .schema = "sonde.scalability/1", .whole_column = "reason" };
 	struct sn_scaling_campaign s;
 	struct sn_table table;
 	sn_status status = sn_args_table_view(args, &view, err);

@@ -1,15 +1,18 @@
 /*
- * One folder a command holds all of its scratch. A child waits at a pipe: the pipe ends when the
- * command does, and then the child removes the folder. At an ordinary end the command waits for that.
+ * One folder a command holds all of its scratch. A child makes it, tells its name, and waits at a pipe:
+ * the pipe ends when the command does, and then the child removes the folder. So at no moment the folder
+ * is there and nobody who would remove it. At an ordinary end the command waits for that.
  */
 #include "experiment/scratch.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,25 +37,39 @@ void sn_scratch_remove(const char *folder)
 	nftw(folder, entry_remove, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Holds nothing that somebody else waits for: no output, no terminal, no folder. */
-static __attribute__((noreturn)) void remover_run(int fd)
+/* Holds nothing that somebody else waits for: no output, no terminal, no folder. No signal that ends a
+ * command, and no one that ends its whole group, meets the child: they are blocked when it begins. */
+static void remover_settle(int fd)
 {
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
-	char byte;
 	int null;
 
 	setsid();
-	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
-		signal(ends[i], SIG_IGN);
 	null = open("/dev/null", O_RDWR);
 	for (int i = 0; i <= STDERR_FILENO; i++)
 		dup2(null, i);
 	dup2(fd, STDERR_FILENO + 1);
 	close_range(STDERR_FILENO + 2, ~0u, 0);
-	while (read(STDERR_FILENO + 1, &byte, 1) > 0)
+	if (chdir("/"))
+		errno = 0; /* then it stands where it is */
+}
+
+/* Makes the folder of this template and sends the name, or the number of the error. */
+static __attribute__((noreturn)) void remover_run(char *template, int fd)
+{
+	int wrong;
+	char byte;
+
+	remover_settle(fd);
+	wrong = mkdtemp(template) ? 0 : errno;
+	fd = STDERR_FILENO + 1;
+	/* nobody there any more: the read below sees that, too */
+	if (send(fd, &wrong, sizeof(wrong), MSG_NOSIGNAL) == sizeof(wrong) && !wrong &&
+	    send(fd, template, strlen(template), MSG_NOSIGNAL) < 0)
+		errno = 0;
+	while (read(fd, &byte, 1) > 0)
 		;
-	if (chdir("/") == 0)
-		sn_scratch_remove(root);
+	if (!wrong)
+		sn_scratch_remove(template);
 	_exit(0);
 }
 
@@ -64,39 +81,70 @@ static void scratch_end(void)
 	waitpid(remover, NULL, 0);
 }
 
+/* Forks with all signals blocked in the child; -1 on failure. */
+static pid_t remover_start(char *template, int ends[2])
+{
+	sigset_t all, old;
+	pid_t pid;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &old);
+	pid = fork();
+	if (!pid)
+		remover_run(template, ends[1]);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	return pid;
+}
+
+/* The name fills the template in place. */
+static sn_status name_take(int fd, char *template, struct sn_error *err)
+{
+	size_t length = strlen(template);
+	int wrong = EIO;
+
+	if (recv(fd, &wrong, sizeof(wrong), MSG_WAITALL) != sizeof(wrong))
+		wrong = EIO;
+	if (!wrong && recv(fd, template, length, MSG_WAITALL) != (ssize_t)length)
+		wrong = EIO;
+	errno = wrong;
+	return wrong ? sn_error_errno(err, "cannot create '%s' (TMPDIR names another place)",
+				      template)
+		     : SN_OK;
+}
+
 static sn_status root_make(struct sn_error *err)
 {
 	const char *place = getenv("TMPDIR");
 	struct sn_text path = { 0 };
-	int pipes[2];
+	int ends[2];
 	char *real;
+	sn_status status;
 
 	real = realpath(place && place[0] ? place : "/tmp", NULL);
 	if (!real)
 		return sn_error_errno(err, "cannot use the temporary folder '%s' (TMPDIR)", place);
 	sn_text_addf(&path, "%s/sonde-archive.XXXXXX", real);
 	free(real);
-	if (!mkdtemp(path.chars)) {
-		sn_error_errno(err, "cannot create '%s' (TMPDIR names another place)", path.chars);
+	remover = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)
+			  ? -1
+			  : remover_start(path.chars, ends);
+	if (remover < 0) {
+		status = sn_error_errno(err, "cannot start what removes '%s' at the end",
+					path.chars);
 		sn_text_free(&path);
-		return SN_ERR_IO;
+		return status;
+	}
+	close(ends[1]);
+	status = name_take(ends[0], path.chars, err);
+	if (status != SN_OK) {
+		close(ends[0]);
+		waitpid(remover, NULL, 0);
+		sn_text_free(&path);
+		return status;
 	}
 	root = sn_text_take(&path);
 	owner = getpid();
-	remover = pipe2(pipes, O_CLOEXEC) ? -1 : fork();
-	if (!remover) {
-		close(pipes[1]);
-		remover_run(pipes[0]);
-	}
-	if (remover < 0) {
-		sn_error_errno(err, "cannot start what removes '%s' at the end", root);
-		rmdir(root);
-		free(root);
-		root = NULL;
-		return SN_ERR_IO;
-	}
-	close(pipes[0]);
-	lifeline = pipes[1];
+	lifeline = ends[0];
 	atexit(scratch_end);
 	return SN_OK;
 }

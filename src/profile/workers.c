@@ -1,4 +1,7 @@
-/* Places of threads in a rank, filled first come, first served; the largest of noisy times. */
+/*
+ * Places of threads in a rank, filled first come, first served; those that take turns; the largest of
+ * noisy times.
+ */
 #include "profile/workers.h"
 
 #include <math.h>
@@ -108,4 +111,147 @@ uint32_t sn_workers_assign(const struct sn_experiment *e, uint32_t *worker_of)
 	sn_vec_free(&free_from);
 	free(lives);
 	return first;
+}
+
+/* ---- taking turns ---- */
+
+enum { BINS_MOST = 256, SAMPLES_A_BIN = 3 };
+/* Of the CPU time of the lesser worker, while the other one ran: more of it is no turn. */
+static const double AT_ONCE = 0.1;
+
+/* CPU time of workers over the run, in as many bins as the samples of the busiest one fill. */
+struct turns {
+	uint32_t workers, bins;
+	double *cpu_ns;	  /* worker x bins */
+	double *total_ns; /* by worker */
+	int32_t *rank;	  /* by worker */
+	uint32_t *into;	  /* by worker: the one whose place it takes turns in */
+};
+
+static bool is_sampled(const struct sn_sample *sample)
+{
+	return !(sample->flags & SN_SAMPLE_REMAINDER) && sample->cpu_ns;
+}
+
+static uint32_t bins_of(const struct sn_experiment *e, uint32_t workers, const uint32_t *worker_of)
+{
+	size_t *counts = sn_alloc_zeroed(workers + 1, sizeof(*counts)), most = 0;
+
+	for (size_t s = 0; s < e->samples.count; s++)
+		if (is_sampled(&e->samples.items[s]))
+			counts[worker_of[e->samples.items[s].thread]]++;
+	for (uint32_t w = 0; w < workers; w++)
+		most = counts[w] > most ? counts[w] : most;
+	free(counts);
+	most /= SAMPLES_A_BIN;
+	return most < 1 ? 1 : most > BINS_MOST ? BINS_MOST : (uint32_t)most;
+}
+
+/* What the samples do not have, remainders of intervals, counts in no bin. */
+static void turns_fill(struct turns *t, const struct sn_experiment *e, const uint32_t *worker_of)
+{
+	for (size_t s = 0; s < e->samples.count; s++) {
+		const struct sn_sample *sample = &e->samples.items[s];
+		uint32_t worker = worker_of[sample->thread];
+		double at = e->elapsed_ns > 0 ? (double)sample->time_ns / (double)e->elapsed_ns : 0;
+		uint32_t bin = at <= 0	 ? 0
+			       : at >= 1 ? t->bins - 1
+					 : (uint32_t)(at * (double)t->bins);
+
+		t->total_ns[worker] += (double)sample->cpu_ns;
+		if (is_sampled(sample))
+			t->cpu_ns[(size_t)worker * t->bins + bin] += (double)sample->cpu_ns;
+	}
+}
+
+static bool take_turns(const struct turns *t, uint32_t a, uint32_t b)
+{
+	const double *x = t->cpu_ns + (size_t)a * t->bins, *y = t->cpu_ns + (size_t)b * t->bins;
+	double together = 0;
+
+	for (uint32_t i = 0; i < t->bins; i++)
+		together += fmin(x[i], y[i]);
+	return together <= AT_ONCE * fmin(t->total_ns[a], t->total_ns[b]);
+}
+
+/* The two of workers [first, end) that take turns and are busiest together. */
+static bool pair_find(const struct turns *t, uint32_t first, uint32_t end, uint32_t *left,
+		      uint32_t *right)
+{
+	double most = -1;
+
+	for (uint32_t a = first; a < end; a++)
+		for (uint32_t b = a + 1; b < end; b++) {
+			double sum = t->total_ns[a] + t->total_ns[b];
+
+			if (t->into[a] != a || t->into[b] != b || sum <= most ||
+			    !take_turns(t, a, b))
+				continue;
+			most = sum;
+			*left = a;
+			*right = b;
+		}
+	return most >= 0;
+}
+
+static void rank_share(struct turns *t, uint32_t first, uint32_t end, uint32_t most)
+{
+	uint32_t left = 0, right = 0;
+
+	for (uint32_t count = end - first; count > most && pair_find(t, first, end, &left, &right);
+	     count--) {
+		for (uint32_t i = 0; i < t->bins; i++)
+			t->cpu_ns[(size_t)left * t->bins + i] +=
+				t->cpu_ns[(size_t)right * t->bins + i];
+		t->total_ns[left] += t->total_ns[right];
+		t->into[right] = left;
+	}
+}
+
+/* Numbers without gaps, in the order of the old ones. */
+static uint32_t renumber(struct turns *t, const struct sn_experiment *e, uint32_t *worker_of)
+{
+	uint32_t *number = sn_alloc_zeroed(t->workers + 1, sizeof(*number)), count = 0;
+
+	for (uint32_t w = 0; w < t->workers; w++)
+		if (t->into[w] == w)
+			number[w] = count++;
+	for (size_t i = 0; i < e->threads.count; i++) {
+		uint32_t w = worker_of[i];
+
+		while (t->into[w] != w)
+			w = t->into[w];
+		worker_of[i] = number[w];
+	}
+	free(number);
+	return count;
+}
+
+uint32_t sn_workers_take_turns(const struct sn_experiment *e, uint32_t workers, uint32_t most,
+			       uint32_t *worker_of)
+{
+	struct turns t = { .workers = workers, .bins = bins_of(e, workers, worker_of) };
+	uint32_t left;
+
+	t.cpu_ns = sn_alloc_zeroed((size_t)workers * t.bins + 1, sizeof(*t.cpu_ns));
+	t.total_ns = sn_alloc_zeroed(workers + 1, sizeof(*t.total_ns));
+	t.rank = sn_alloc_zeroed(workers + 1, sizeof(*t.rank));
+	t.into = sn_alloc_zeroed(workers + 1, sizeof(*t.into));
+	for (size_t i = 0; i < e->threads.count; i++)
+		t.rank[worker_of[i]] = e->processes.items[e->threads.items[i].process].rank;
+	for (uint32_t w = 0; w < workers; w++)
+		t.into[w] = w;
+	turns_fill(&t, e, worker_of);
+	/* workers of a rank stand together */
+	for (uint32_t first = 0, end; first < workers; first = end) {
+		for (end = first; end < workers && t.rank[end] == t.rank[first]; end++)
+			;
+		rank_share(&t, first, end, most);
+	}
+	left = renumber(&t, e, worker_of);
+	free(t.cpu_ns);
+	free(t.total_ns);
+	free(t.rank);
+	free(t.into);
+	return left;
 }

@@ -130,6 +130,30 @@ less = json.loads(sonde('campaign', 'status', 'less.sonde', '--format', 'json').
 t.equal([(r['configuration'], r['state']) for r in less['runs']], [(r['configuration'], r['state']) for r in here['runs']],
         'and its runs are the same')
 
+# ---- nothing of an archive is called by its scratch; one is never written to ----
+for words in (['campaign', 'status', 'camp.sonde'], ['scalability', 'camp.sonde'], ['show', 'scalability', 'camp.sonde']):
+    done = sonde(*words)
+    t.check(done.stdout.startswith('camp.sonde: ') and scratch not in done.stdout + done.stderr,
+            ' '.join(words) + ' calls the archive by its name', done.stdout[:200], done.stderr)
+before = open('a.sonde', 'rb').read()
+done = sonde('causal', '--from', 'a.sonde', '--', app, 'secret-argument')
+t.check(done.returncode == 125 and 'only read' in done.stderr and open('a.sonde', 'rb').read() == before,
+        'causal --from an archive is refused', done.returncode, done.stderr)
+
+# ---- an experiment that was added, and then moved away ----
+sonde('record', '-q', '-o', 'sonde.app.2', app, 'x')
+sonde('campaign', 'add', 'camp', 'sonde.app.2', '--configuration', 'one')
+os.rename('sonde.app.2', 'elsewhere')
+runs = json.loads(sonde('campaign', 'status', 'camp', '--format', 'json').stdout)['runs']
+t.equal([r['reason'] for r in runs if r['experiment'] and r['experiment'].endswith('sonde.app.2')],
+        ['its experiment is not there any more'], 'campaign status tells of an experiment that is gone')
+done = sonde('archive', 'camp', '-o', 'gone.sonde')
+t.check(done.returncode == 0 and "sonde.app.2' of 'one' is not there any more" in done.stderr,
+        'and so does its archive', done.stderr)
+folder, archive = (sonde('scalability', x, '--format', 'json') for x in ('camp', 'gone.sonde'))
+t.check(folder.stdout == archive.stdout and 'is left out' in folder.stderr and 'is left out' in archive.stderr and
+        json.loads(folder.stdout)['rows'][0]['repeats'] == 3, 'the others still have their figures', folder.stderr, archive.stderr)
+
 # ---- files that are no archives of ours ----
 whole = open('a.sonde', 'rb').read()
 
@@ -182,4 +206,21 @@ for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         time.sleep(0.05)
     t.check(not os.listdir(scratch) and (was_there == 1 or child.returncode == 0), f'no scratch after signal {number.name}',
             was_there, child.returncode)
+# at the very moment that it makes its folder, with its whole group, as timeout(1) does
+left = 0
+for _ in range(20):
+    child = subprocess.Popen([t.sonde, 'report', 'a.sonde', '-o', 'ended.html'], env=env, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL, start_new_session=True)
+    while not os.listdir(scratch) and child.poll() is None:
+        pass
+    if child.poll() is None:
+        os.killpg(child.pid, signal.SIGTERM)
+    child.wait()
+    until = time.monotonic() + 30
+    while os.listdir(scratch) and time.monotonic() < until:
+        time.sleep(0.005)
+    left += len(os.listdir(scratch))
+    if left:
+        break
+t.equal(left, 0, 'no scratch after SIGTERM to a whole group at its first moment')
 t.done()

@@ -294,4 +294,33 @@ t.check(run.returncode == 0 and [r['state'] for r in status('killed2')['runs']].
 for words in (['campaign', 'status', 'nowhere'], ['campaign', 'run', 'nowhere.ini'], ['campaign', 'resume', 'src']):
     run = t.run(*words)
     t.check(run.returncode in (3, 5) and run.stderr.count('\n') == 1, ' '.join(words) + ': one sentence', run.stderr)
+# ---- what people read ----
+with open('crashes', 'w') as out:
+    out.write('#!/bin/sh\necho "a last word" >&2\nkill -SEGV $$\n')
+with open('leaves', 'w') as out:
+    out.write('#!/bin/sh\nexit 139\n')
+os.chmod('crashes', 0o755)
+os.chmod('leaves', 0o755)
+plan('words.ini', '''[campaign]
+repeat = 1
+[configuration "a crash of a program, whose name is long enough for nobody to have room for it"]
+program = ./crashes
+[configuration "a status of its own"]
+program = ./leaves
+''')
+t.run('campaign', 'run', 'words.ini', '-o', 'words')
+got = {r['configuration'][:7]: r for r in status('words')['runs']}
+t.equal([got['a crash']['reason'], got['a statu']['reason']], ['ended by SIGSEGV: a last word', 'exit status 139'],
+        'a crash has the name of its signal, an exit status is none')
+text = t.run('campaign', 'status', 'words', env=dict(os.environ, COLUMNS='60')).stdout
+t.check(all(r['experiment'] in text and r['reason'] in text for r in got.values()), 'paths and reasons are whole in text', text)
+for words in (['scale', '--threads', '1,2', '--', './nope'], ['run', '--repeat', '2', '--', './nope']):
+    done = t.run(*words)
+    t.check(done.returncode == 127 and "'./nope'" in done.stderr and 'campaign' not in done.stderr,
+            f'{words[0]} of a program that is not there begins nothing', done.returncode, done.stderr)
+t.equal([f for f in os.listdir('.') if f.startswith('sonde.nope')], [], 'and makes no folder')
+for option, value in (('--threads', '0,x'), ('--threads', '1,y'), ('--repeat', '0'), ('--timeout', 'soon'), ('--ranks', '-1')):
+    done = t.run('scale', *(['--threads', '1'] if option != '--threads' else []), option, value, '--', './app')
+    t.check(done.returncode == 2 and option in done.stderr and 'options' not in done.stderr and ':1' not in done.stderr,
+            f'{option} {value} is named as the option that it is', done.returncode, done.stderr)
 t.done()

@@ -62,6 +62,21 @@ t.check(made.returncode == 0 and 'exit status 3' in open('bad.html').read() and 
         'a campaign without a run that is done has a page that says why', made.stderr)
 
 
+# ---- a configuration of which every run failed; intervals beyond the frame ----
+with open('half.ini', 'w') as out:
+    out.write(f'[campaign]\nrepeat = 2\n[default]\nprogram = {app}\narguments = 3000000\n'
+              f'[configuration "one"]\nthreads = 1\n[configuration "two"]\nthreads = 2\nprogram = {os.path.abspath("fails")}\n')
+t.run('campaign', 'run', 'half.ini', '-o', 'half')
+t.run('report', 'half', '-o', 'half.html')
+half = html.unescape(re.sub(r'<[^>]+>', ' ', open('half.html').read()))
+t.check('as many workers' not in half and 'All runs that are done had 1 worker' in half and 'No run of ‘two’ is done: exit status 3' in half,
+        'a configuration without a run that is done is told of, with the reason')
+t.check(all(a in plain for a in told['answers']) and plain.index(told['answers'][0]) < plain.index('The application'),
+        'the answer stands first', told['answers'])
+tops = [float(y) for path in re.findall(r'class="error" d="([^"]*)"', page) for y in re.findall(r'V(-?[\d.]+)', path)]
+t.check(tops and min(tops) >= 12, 'no interval is drawn beyond its frame', sorted(tops)[:3])
+
+
 def wide(page):
     return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
 
@@ -92,5 +107,10 @@ with browser.Browser() as chrome:
             shown.evaluate(f"document.documentElement.dataset.theme = '{scheme}'")
             shown.evaluate("location.hash = '#loop-0'")
             t.check(wide(shown) <= 0, f'nothing is wider than the window ({width}, {scheme})', wide(shown))
+    shown.size(600, 900)
+    gaps = ("(() => { const rows = {}; for (const e of document.querySelectorAll('.tiles > div')) { const r = e.getBoundingClientRect();"
+            " rows[r.top] = Math.max(rows[r.top] || 0, r.right); } const all = document.querySelector('.tiles').getBoundingClientRect();"
+            " return Math.max(...Object.values(rows).map((right) => all.right - right)); })()")
+    t.check(shown.evaluate(gaps) <= 3, 'each row of the title strip is full', shown.evaluate(gaps))
     t.equal((shown.errors, [r for r in shown.requests if not r.startswith('file:')]), ([], []), 'no errors, and no requests')
 t.done()

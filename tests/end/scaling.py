@@ -1,5 +1,11 @@
-"""sonde scalability: a program whose loops scale as they were made to, judged by its own thread clocks."""
+"""sonde scalability: a program whose loops scale as they were made to, judged by its own thread clocks;
+a first thread that does what its pool does; a worker without work; a reference that waited for CPUs."""
+import html
 import json
+import os
+import re
+import subprocess
+import sys
 
 from sonde_test import Test
 
@@ -74,4 +80,96 @@ done = t.run('scalability', 'c', '--reference', 'threads=9')
 t.check(done.returncode == 2 and "called 'threads=9'" in done.stderr, 'a reference that is not there', done.stderr)
 weak = json.loads(t.run('scalability', 'c', '--weak', '-f', 'json').stdout)
 t.check(weak['mode'] == 'weak' and all(r['ideal_speedup'] == 1 for r in weak['rows']), 'weak scaling')
+
+# ---- a first thread that does what its pool does, and a pool of which one does nothing ----
+POOL = r'''
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+static long each;
+static int idle;
+static double took[64];
+__attribute__((noinline)) static double work(long n)
+{
+	double x = 1;
+	for (long i = 0; i < n; i++)
+		x += 1 / (x + i);
+	return x;
+}
+static double cpu(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return now.tv_sec + now.tv_nsec * 1e-9;
+}
+static void *member(void *number)
+{
+	long t = (long)number;
+	double begin = cpu();
+	if (!idle || !t)
+		took[t] = work(idle ? each * idle : each) < 0 ? 0 : cpu() - begin;
+	return NULL;
+}
+int main(int argc, char **argv)
+{
+	int n = atoi(argv[1]);
+	pthread_t pool[64];
+	double busiest = 0, begin = cpu(), first = 0;
+
+	idle = argc > 2 ? n : 0;
+	each = 60000000 / n;
+	if (!idle)
+		first = work(30000000) < 0 ? 0 : cpu() - begin;
+	for (long t = 0; t < n; t++)
+		pthread_create(&pool[t], NULL, member, (void *)t);
+	for (int t = 0; t < n; t++)
+		pthread_join(pool[t], NULL);
+	for (int t = 0; t < n; t++)
+		busiest = took[t] > busiest ? took[t] : busiest;
+	printf("%.6f\n", first + busiest);
+	return 0;
+}
+'''
+pool = t.compile(POOL, '-O2', '-g', '-pthread', output='./pool')
+run = t.run('scale', '--threads', '1,2', '--repeat', '2', '-o', 'p', '--', pool, '{threads}', timeout=300)
+got = json.loads(t.run('scalability', 'p', '-f', 'json').stdout)
+runs = json.loads(t.run('campaign', 'status', 'p', '-f', 'json').stdout)['runs']
+wanted = {n: [float(open(f"p/{r['experiment']}.out").read()) for r in runs if r['configuration'] == f'threads={n}']
+          for n in (1, 2)}
+for r in got['rows']:
+    if r['kind'] == 'function' and r['function'] == 'work':
+        mean = sum(wanted[r['workers']]) / 2
+        t.within(r['time_s'], mean, max(0.05 * mean, 0.02),
+                 f"a first thread takes turns with its pool (n {r['workers']}): never a speed-up of more than is ideal")
+t.check(all(r['speedup'] < 1.7 for r in got['rows'] if r['function'] == 'work' and r['workers'] == 2) and run.returncode == 0,
+        'three parts of which one is serial get 1.5 times faster', run.stderr, got['rows'])
+t.run('scale', '--threads', '1,2', '--repeat', '1', '-o', 'i', '--', pool, '{threads}', 'idle', timeout=300)
+got = json.loads(t.run('scalability', 'i', '-f', 'json').stdout)
+app = [r for r in got['rows'] if r['kind'] == 'application']
+t.check('1 of 2 workers had next to no work' in (app[1]['reason'] or ''), 'who had no work did not wait for a CPU', app)
+t.check(app[1]['reason'] in got['answers'][0] and got['answers'][0].startswith('From 1 to 2 workers'), 'the answer says so', got['answers'])
+t.equal({r['confidence'] for r in got['rows'] if r['configuration'] == 'threads=2'}, {'low'}, 'single runs are no evidence')
+
+# ---- a reference that waited for a CPU: others have it most of the time ----
+cpu = str(min(os.sched_getaffinity(0)))
+others = [subprocess.Popen(['taskset', '-c', cpu, sys.executable, '-c', 'while True: pass']) for _ in range(3)]
+try:
+    t.run('scale', '--threads', '1,2', '--repeat', '2', '--pin', cpu, '-o', 'w', '--', pool, '{threads}', 'idle', timeout=300)
+finally:
+    for other in others:
+        other.kill()
+        other.wait()
+got = json.loads(t.run('scalability', 'w', '-f', 'json').stdout)
+share = next(r['wait_cpu_share'] for r in got['rows'] if r['kind'] == 'application' and r['workers'] == 1)
+if share is None:
+    t.skip('a busy reference', 'the kernel does not tell of waiting for CPUs')
+    t.done()
+t.check(share > 0.2 and len(got['warnings']) == 1 and "'threads=1' itself waited for a CPU" in got['warnings'][0],
+        'a reference that waited for a CPU is warned of', share, got['warnings'])
+t.equal({r['confidence'] for r in got['rows'] if r['kind'] == 'application'}, {'low'}, 'and nothing against it is sure')
+t.check(got['warnings'][0] in t.run('scalability', 'w').stdout, 'the terminal has it')
+t.run('report', 'w', '-o', 'w.html')
+page = html.unescape(re.sub(r'<[^>]+>', ' ', open('w.html').read()))
+t.check(got['warnings'][0] in page and all(a in page for a in got['answers']), 'and the page, with the answer')
 t.done()

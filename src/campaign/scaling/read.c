@@ -6,8 +6,10 @@
 #include "base/alloc.h"
 #include "base/progress.h"
 #include "base/text.h"
+#include "experiment/store.h"
 #include "profile/analysis.h"
 
+/* SN_ERR_NOT_FOUND: the experiment was moved or removed, which was said. */
 static sn_status member_read(const struct sn_campaign *c, const struct sn_campaign_attempt *a,
 			     struct sn_scaling_member *out, struct sn_error *err)
 {
@@ -17,6 +19,12 @@ static sn_status member_read(const struct sn_campaign *c, const struct sn_campai
 	sn_status status;
 
 	sn_campaign_experiment_path(c, a, &path);
+	if (!sn_store_is_experiment(path.chars)) {
+		sn_warn("a run of '%s' is left out: its experiment '%s' is not there any more",
+			sn_campaign_configuration_name(c, a->configuration), a->experiment);
+		sn_text_free(&path);
+		return SN_ERR_NOT_FOUND;
+	}
 	status = sn_analysis_open(path.chars, NULL, &analysis, err);
 	sn_text_free(&path);
 	if (status != SN_OK)
@@ -28,7 +36,7 @@ static sn_status member_read(const struct sn_campaign *c, const struct sn_campai
 		threads = a->facts.threads_least > 0 ? (uint32_t)a->facts.threads_least : 1;
 	out->configuration = a->configuration;
 	out->block = a->block;
-	sn_scaling_run_fill(&out->run, analysis->profile, ranks * threads);
+	sn_scaling_run_fill(&out->run, analysis->profile, ranks, threads);
 	sn_analysis_free(analysis);
 	return SN_OK;
 }
@@ -49,6 +57,8 @@ static sn_status members_read(struct sn_scaling_campaign *s, struct sn_error *er
 		status = member_read(s->campaign, &state->attempts.items[i],
 				     &s->members[s->member_count], err);
 		s->member_count += status == SN_OK;
+		if (status == SN_ERR_NOT_FOUND)
+			status = SN_OK;
 	}
 	sn_progress_end(&progress);
 	return status;

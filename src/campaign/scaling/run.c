@@ -144,7 +144,7 @@ static void part_finish(struct sn_scaling_part *part, double *values, size_t met
 
 	while (met < count)
 		values[met++] = 0;
-	part->busiest_s = count > 1 ? sn_largest_of(values, met, mean * period_s) : part->cpu_s;
+	part->busiest_s = met > 1 ? sn_largest_of(values, met, mean * period_s) : part->cpu_s;
 }
 
 static int times_compare(const void *left, const void *right)
@@ -180,7 +180,8 @@ static void parts_finish(struct builder *b, double period_s)
 	free(values);
 }
 
-static void accounts_add(struct sn_scaling_run *run, const struct sn_profile *profile)
+static void accounts_add(struct sn_scaling_run *run, const struct sn_profile *profile,
+			 const uint32_t *worker_of, double *wait_s)
 {
 	const struct sn_experiment *e = profile->experiment;
 
@@ -189,40 +190,64 @@ static void accounts_add(struct sn_scaling_run *run, const struct sn_profile *pr
 
 		if (!profile->is_at_work[t])
 			continue;
+		wait_s[worker_of[t]] +=
+			account->wait_cpu_ns < 0 ? NAN : sn_seconds(account->wait_cpu_ns);
 		run->wait_cpu_s +=
 			account->wait_cpu_ns < 0 ? NAN : sn_seconds(account->wait_cpu_ns);
 		run->system_s += account->system_ns < 0 ? NAN : sn_seconds(account->system_ns);
 	}
 }
 
+enum { IDLE_PART = 10 };
+
+/* What tells the busiest worker and those without work. */
+static void workers_finish(struct builder *b, const double *useful_s, const double *wait_s)
+{
+	struct sn_scaling_run *run = b->run;
+	double at_work = 0;
+
+	for (uint32_t w = 0; w < b->worker_count; w++) {
+		run->useful_s += useful_s[w];
+		if (w && useful_s[w] <= run->useful_busiest_s)
+			continue;
+		run->useful_busiest_s = useful_s[w];
+		run->busiest_wait_s = wait_s[w];
+	}
+	for (uint32_t w = 0; w < b->worker_count; w++)
+		at_work += useful_s[w] > 0 && useful_s[w] >= run->useful_busiest_s / IDLE_PART;
+	run->idle_workers = fmax(run->workers - at_work, 0);
+}
+
 void sn_scaling_run_fill(struct sn_scaling_run *run, const struct sn_profile *profile,
-			 uint32_t workers)
+			 uint32_t ranks, uint32_t threads)
 {
 	const struct sn_experiment *e = profile->experiment;
 	struct builder b = { .run = run, .profile = profile };
 	uint32_t *worker_of = sn_alloc_zeroed(e->threads.count + 1, sizeof(*worker_of));
-	double *useful_s;
+	double *useful_s, *wait_s;
 
 	memset(run, 0, sizeof(*run));
-	run->workers = workers ? workers : 1;
+	ranks = ranks ? ranks : 1;
+	threads = threads ? threads : 1;
+	run->workers = (double)ranks * threads;
 	run->elapsed_s = sn_seconds(e->elapsed_ns);
 	b.of_function = sn_alloc_zeroed(profile->program->functions.count + 1, sizeof(uint32_t));
 	b.of_loop = sn_alloc_zeroed(profile->program->loops.count + 1, sizeof(uint32_t));
 	b.worker_count = sn_workers_assign(e, worker_of);
+	b.worker_count = sn_workers_take_turns(e, b.worker_count, threads, worker_of);
 	useful_s = sn_alloc_zeroed(b.worker_count + 1, sizeof(*useful_s));
+	wait_s = sn_alloc_zeroed(b.worker_count + 1, sizeof(*wait_s));
 	times_add(&b, worker_of, useful_s);
-	for (uint32_t w = 0; w < b.worker_count; w++) {
-		run->useful_s += useful_s[w];
-		run->useful_busiest_s = fmax(run->useful_busiest_s, useful_s[w]);
-	}
+	accounts_add(run, profile, worker_of, wait_s);
+	workers_finish(&b, useful_s, wait_s);
 	parts_finish(&b, profile->total.samples ? run->cpu_s / (double)profile->total.samples : 0);
-	accounts_add(run, profile);
 	sn_interner_free(&b.keys);
 	sn_map_free(&b.times);
 	free(b.of_function);
 	free(b.of_loop);
 	free(worker_of);
 	free(useful_s);
+	free(wait_s);
 }
 
 void sn_scaling_run_free(struct sn_scaling_run *run)

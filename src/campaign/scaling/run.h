@@ -1,7 +1,7 @@
 /**
  * One experiment as scalability sees it. A worker is a place for one thread in a rank: threads that follow
  * each other in time take turns in one place, so a pool that is made anew for each phase has as many
- * workers as threads at once.
+ * workers as threads at once, and a first thread that waits while its pool works is one of these.
  *
  * The time of a function, loop or category is the largest exclusive CPU time of one worker. Elapsed time
  * would be that of the machine: on a busy one it tells nothing of one loop (docs/method/scalability.md).
@@ -39,12 +39,14 @@ struct sn_scaling_run {
 	double useful_s,
 		useful_busiest_s; /* CPU time neither in MPI or OpenMP nor waiting actively */
 	double spin_s;
+	double busiest_wait_s; /* of the worker of useful_busiest_s: able to run, without a CPU */
+	double idle_workers;   /* of `workers`: with less than a tenth of the busiest one's useful time */
 	SN_VEC(struct sn_scaling_part) parts;
 };
 
-/** Fills a run from a whole profile. `workers`: ranks x threads that it had. Texts are copied. */
+/** Fills a run from a whole profile that had so many ranks, each of so many threads. Texts are copied. */
 void sn_scaling_run_fill(struct sn_scaling_run *run, const struct sn_profile *profile,
-			 uint32_t workers);
+			 uint32_t ranks, uint32_t threads);
 void sn_scaling_run_free(struct sn_scaling_run *run);
 
 #endif

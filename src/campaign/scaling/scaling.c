@@ -242,6 +242,28 @@ static double waited_of(const struct sn_scaling_run *run)
 	return run->wait_cpu_s;
 }
 
+static double busiest_wait_of(const struct sn_scaling_run *run)
+{
+	return run->busiest_wait_s;
+}
+
+static double idle_of(const struct sn_scaling_run *run)
+{
+	return run->idle_workers;
+}
+
+/* Of the busiest worker's time, which is the elapsed time, useful work lost a part to something else:
+ * how much of that part is waiting for CPUs? Both against the reference. */
+static double waiting_part_of(const struct builder *b, uint32_t c, uint32_t r, double elapsed,
+			      double elapsed_r)
+{
+	double lost = run_mean(b, r, busiest_of) / elapsed_r - run_mean(b, c, busiest_of) / elapsed;
+	double waited = run_mean(b, c, busiest_wait_of) / elapsed -
+			run_mean(b, r, busiest_wait_of) / elapsed_r;
+
+	return lost > 0 && waited > 0 ? fmin(waited / lost, 1) : 0;
+}
+
 /* POP's tree: with useful time U of all and M of the busiest worker, of n workers in elapsed time T, load
  * balance is U/(n M), communication M/T, computation U_ref/U (weak: per worker), each against the
  * reference. */
@@ -261,6 +283,8 @@ static void application_factors(const struct builder *b, struct sn_scaling_row *
 	row->system_share = run_mean(b, c, system_of) / all;
 	row->wait_cpu_share = waited / all;
 	row->blocked_share = fmax(1 - (row->cpu_s + waited) / all, 0);
+	row->idle_workers = run_mean(b, c, idle_of);
+	row->waiting_part = waiting_part_of(b, c, r, elapsed, elapsed_r);
 }
 
 static void row_set(const struct builder *b, const struct subject *s, struct sn_scaling_row *row)
@@ -284,6 +308,9 @@ static void row_set(const struct builder *b, const struct subject *s, struct sn_
 	row->balance = balance / balance_r;
 	row->load_balance = row->communication = row->computation = NAN;
 	row->spin_share = row->blocked_share = row->wait_cpu_share = row->system_share = NAN;
+	row->idle_workers = row->waiting_part = NAN;
+	row->reference_wait_share =
+		run_mean(b, r, waited_of) / (n_r * mean_of(b, b->subjects.items[0].time_s, r));
 	if (s->kind == SN_SCALING_APPLICATION)
 		application_factors(b, row);
 	row->interval = efficiency_interval(b, s, row);

@@ -42,6 +42,12 @@ struct sn_scaling_row {
 	/* the application's; NaN of others */
 	double load_balance, communication, computation; /* their product is the efficiency */
 	double spin_share, blocked_share, wait_cpu_share, system_share; /* of workers x elapsed */
+	double idle_workers; /* with next to no work, of `workers`; mean of the runs */
+	/* what waiting for CPUs has of the loss in `communication`: of the busiest worker, against the
+	 * reference. 0 where nothing is lost */
+	double waiting_part;
+	/* all rows: of the reference's workers' time, able to run without a CPU; NaN: unknown */
+	double reference_wait_share;
 };
 
 struct sn_scaling_fit {

@@ -2,28 +2,215 @@
 #include "campaign/scaling/words.h"
 
 #include <math.h>
+#include <string.h>
 
-static const double GOOD = 0.9, BUSY = 0.2;
+/* Efficiency or a factor of it from here on loses nothing worth a word. */
+static const double GOOD = 0.9;
+/* Of the workers' time: what waited more than that for a CPU was measured on a busy machine; less than
+ * the second is no matter. */
+static const double BUSY = 0.2, HARDLY_BUSY = 0.05;
+/* Half widths of the efficiency's interval, against the efficiency. */
+static const double WIDE = 0.5, NARROW = 0.1;
 
-/* The smaller of work and balance says where the loss is. */
-const char *sn_scaling_reason(const struct sn_scaling_row *row)
+/* ---- reasons ---- */
+
+struct cause {
+	double factor;
+	enum { UNEVEN, APART, MORE_WORK } what;
+};
+
+static void uneven_add(const struct sn_scaling_row *row, struct sn_text *out)
+{
+	double idle = round(row->idle_workers);
+
+	if (idle >= 1)
+		sn_text_addf(out, "%.0f of %.0f workers had next to no work", idle, row->workers);
+	else
+		sn_text_add(out, "load balance: workers are uneven");
+}
+
+static void cause_add(const struct sn_scaling_row *row, const struct cause *cause,
+		      struct sn_text *out)
+{
+	sn_text_add(out, out->length ? "; " : "");
+	if (cause->what == UNEVEN)
+		uneven_add(row, out);
+	else if (cause->what == MORE_WORK)
+		sn_text_add(out, "more CPU time: contention or more work");
+	else
+		sn_text_add(out, row->waiting_part >= 0.5
+					 ? "waiting for CPUs"
+					 : "waiting for others, or input and output");
+}
+
+/* Factors whose product is the efficiency, from the least on. */
+static void application_reason(const struct sn_scaling_row *row, struct sn_text *out)
+{
+	struct cause causes[] = { { row->load_balance, UNEVEN },
+				  { row->communication, APART },
+				  { row->computation, MORE_WORK } };
+	struct sn_text text = { 0 };
+
+	for (int done = 0; done < 3; done++) {
+		struct cause *least = &causes[0];
+
+		for (int i = 1; i < 3; i++)
+			if (causes[i].factor < least->factor)
+				least = &causes[i];
+		if (!(least->factor < GOOD))
+			break;
+		cause_add(row, least, &text);
+		least->factor = INFINITY;
+	}
+	/* three small losses */
+	sn_text_add(out, text.length ? text.chars : "a little of each factor");
+	sn_text_free(&text);
+}
+
+void sn_scaling_add_reason(const struct sn_scaling_row *row, struct sn_text *out)
 {
 	if (row->configuration == row->reference || !(row->efficiency < GOOD))
-		return NULL;
-	if (row->wait_cpu_share > BUSY)
-		return "waiting for CPUs";
-	if (!isnan(row->load_balance)) {
-		if (row->load_balance <= row->communication &&
-		    row->load_balance <= row->computation)
-			return "load balance";
-		return row->communication <= row->computation
-			       ? "waiting and communication"
-			       : "more CPU time: contention or more work";
+		return;
+	if (row->kind == SN_SCALING_APPLICATION)
+		application_reason(row, out);
+	else if (!(row->balance < row->work))
+		sn_text_add(out, "more CPU time: contention or more work");
+	else
+		sn_text_add(out, row->balance * row->workers < 1.2
+					 ? "one worker does nearly all"
+					 : "workers are uneven");
+}
+
+/* ---- how sure ---- */
+
+const char *sn_scaling_confidence(const struct sn_scaling_row *row)
+{
+	bool is_elapsed = row->kind == SN_SCALING_APPLICATION;
+	double half = (row->interval.high - row->interval.low) / 2 / row->efficiency;
+
+	/* CPU time is the program's own on a busy machine, too, but for shared caches and clocks */
+	if (row->reference_wait_share > BUSY && is_elapsed)
+		return "low";
+	if (isnan(row->efficiency) || !(half <= WIDE))
+		return "low";
+	if (row->reference_wait_share > (is_elapsed ? HARDLY_BUSY : BUSY) || half > NARROW)
+		return "medium";
+	return "high";
+}
+
+/* ---- sentences ---- */
+
+static bool is_application(const struct sn_scaling *scaling, size_t i)
+{
+	return i < scaling->rows.count && scaling->rows.items[i].kind == SN_SCALING_APPLICATION;
+}
+
+static bool has_many_series(const struct sn_scaling *scaling,
+			    const struct sn_scaling_configuration *configurations)
+{
+	for (size_t i = 1; is_application(scaling, i); i++)
+		if (strcmp(configurations[scaling->rows.items[i].configuration].series,
+			   configurations[scaling->rows.items[0].configuration].series) != 0)
+			return true;
+	return false;
+}
+
+static void interval_add(const struct sn_scaling_row *row, struct sn_text *out)
+{
+	if (isnan(row->interval.low))
+		sn_text_add(out, " (single runs: no interval)");
+	else
+		sn_text_addf(out, " (95 %%: %.2f to %.2f)", row->interval.low, row->interval.high);
+}
+
+static void growth_add(const struct sn_scaling *scaling, const struct sn_scaling_row *reference,
+		       const struct sn_scaling_row *most, struct sn_text *out)
+{
+	sn_text_addf(out, "From %.0f to %.0f workers ", reference->workers, most->workers);
+	if (scaling->is_weak)
+		sn_text_addf(out, "the same work for each takes %.2f times as long, ",
+			     1 / most->speedup);
+	else if (most->speedup >= 1)
+		sn_text_addf(out, "the application gets %.2f times faster, of %.3g that are ideal, ",
+			     most->speedup, most->ideal_speedup);
+	else
+		sn_text_addf(out, "the application gets %.2f times slower, ", 1 / most->speedup);
+	sn_text_addf(out, "an efficiency of %.2f", most->efficiency);
+	interval_add(most, out);
+}
+
+static void why_add(const struct sn_scaling_row *most, struct sn_text *out)
+{
+	struct sn_text why = { 0 };
+
+	sn_scaling_add_reason(most, &why);
+	if (why.length)
+		sn_text_addf(out, ": %s", why.chars);
+	sn_text_addf(out, "; confidence: %s", sn_scaling_confidence(most));
+	sn_text_free(&why);
+}
+
+/* The rows of a series stand together, by workers. */
+bool sn_scaling_add_answer(const struct sn_scaling *scaling,
+			   const struct sn_scaling_configuration *configurations, size_t *at,
+			   struct sn_text *out)
+{
+	const struct sn_scaling_row *rows = scaling->rows.items, *most, *fastest, *reference = NULL;
+	const char *series;
+	size_t first = *at, end;
+
+	if (!is_application(scaling, first))
+		return false;
+	series = configurations[rows[first].configuration].series;
+	most = fastest = &rows[first];
+	for (end = first; is_application(scaling, end) &&
+			  !strcmp(configurations[rows[end].configuration].series, series);
+	     end++) {
+		if (rows[end].configuration == rows[end].reference)
+			reference = &rows[end];
+		if (rows[end].workers > most->workers)
+			most = &rows[end];
+		if (rows[end].time_s < fastest->time_s)
+			fastest = &rows[end];
 	}
-	if (row->balance < row->work)
-		return row->balance * row->workers < 1.2 ? "one worker does nearly all"
-							 : "workers are uneven";
-	return "more CPU time: contention or more work";
+	*at = end;
+	if (has_many_series(scaling, configurations))
+		sn_text_addf(out, "%s: ", series);
+	if (!reference || most->workers <= reference->workers) {
+		sn_text_addf(out, "Only runs of %.0f worker%s are done: how it scales is not known",
+			     rows[first].workers, rows[first].workers == 1 ? "" : "s");
+		if (reference && reference->configuration == most->configuration && end - first > 1)
+			sn_text_addf(out, " beyond '%s'", configurations[most->configuration].name);
+	} else {
+		growth_add(scaling, reference, most, out);
+		why_add(most, out);
+		if (fastest != most && !scaling->is_weak)
+			sn_text_addf(out, ". Fastest: '%s'",
+				     configurations[fastest->configuration].name);
+	}
+	sn_text_add(out, ".");
+	return true;
+}
+
+bool sn_scaling_add_warning(const struct sn_scaling *scaling,
+			    const struct sn_scaling_configuration *configurations, size_t *at,
+			    struct sn_text *out)
+{
+	for (; is_application(scaling, *at); ++*at) {
+		const struct sn_scaling_row *row = &scaling->rows.items[*at];
+
+		if (row->configuration != row->reference || !(row->wait_cpu_share > BUSY))
+			continue;
+		sn_text_addf(out,
+			     "The reference '%s' itself waited for a CPU for %.0f %% of its "
+			     "workers' time. What is set against its elapsed time says more of the "
+			     "machine than of the program: run it again while less else runs, or "
+			     "look at loops and functions, which go by CPU time.",
+			     configurations[row->configuration].name, 100 * row->wait_cpu_share);
+		++*at;
+		return true;
+	}
+	return false;
 }
 
 void sn_scaling_add_law(const struct sn_fit *f, struct sn_text *out)

@@ -5,9 +5,22 @@
 #include "base/text.h"
 #include "campaign/scaling/scaling.h"
 
-/** Where a row loses efficiency; NULL: it loses little, or is the reference. */
-const char *sn_scaling_reason(const struct sn_scaling_row *row);
+/** Adds where a row loses efficiency, the most important first; nothing if it loses little, or is the
+ * reference. */
+void sn_scaling_add_reason(const struct sn_scaling_row *row, struct sn_text *out);
+/** How sure a row's efficiency is: "high", "medium", "low" (docs/method/scalability.md). */
+const char *sn_scaling_confidence(const struct sn_scaling_row *row);
 /** Adds the law over the number of workers and what it predicts, or why there is none; no full stop. */
 void sn_scaling_add_law(const struct sn_fit *fit, struct sn_text *out);
+
+/** The next sentence that answers what the campaign asked: of each series one, what more workers bring
+ * and why not more. Begin with `*at` 0; false: no more, and nothing was added. */
+bool sn_scaling_add_answer(const struct sn_scaling *scaling,
+			   const struct sn_scaling_configuration *configurations, size_t *at,
+			   struct sn_text *out);
+/** The next warning, in the same manner: of each reference that could not be trusted, why. */
+bool sn_scaling_add_warning(const struct sn_scaling *scaling,
+			    const struct sn_scaling_configuration *configurations, size_t *at,
+			    struct sn_text *out);
 
 #endif

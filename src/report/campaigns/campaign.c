@@ -56,6 +56,17 @@ void sn_campaign_add_text(struct sn_text *out, const char *text)
 	sn_text_add(out, "</td>");
 }
 
+void sn_campaign_add_reason(const struct sn_scaling_row *row, struct sn_text *out)
+{
+	struct sn_text why = { 0 };
+
+	sn_scaling_add_reason(row, &why);
+	sn_text_add(out, "<td class=\"why\">");
+	sn_text_add_html(out, why.length ? why.chars : "");
+	sn_text_addf(out, "</td><td>%s</td>", sn_scaling_confidence(row));
+	sn_text_free(&why);
+}
+
 void sn_campaign_add_head(struct sn_text *out, const char *class, const char *titles)
 {
 	sn_text_addf(out, "<div class=\"scroll %s\"><table><thead><tr>", class);
@@ -112,7 +123,7 @@ static void worst_add(const struct sn_scaling_campaign *read, struct sn_text *ou
 		return;
 	sn_text_addf(&text, "%.2f", worst->efficiency);
 	tile_add(out, "least efficiency", text.chars, worst->efficiency < 0.5 ? "bad" : "");
-	tile_add(out, "of", sn_campaign_row_name(read, worst), "text");
+	tile_add(out, "in", sn_campaign_row_name(read, worst), "text");
 	sn_text_free(&text);
 }
 
@@ -158,6 +169,86 @@ static void header_add(const struct sn_campaign_page *page, struct sn_text *out)
 		"</span><button class=\"plain theme\" hidden>Light or dark</button></header>\n");
 }
 
+/* ---- the answer ---- */
+
+static bool has_rows(const struct sn_scaling *scaling, uint32_t configuration)
+{
+	for (size_t i = 0; scaling && i < scaling->rows.count; i++)
+		if (scaling->rows.items[i].configuration == configuration)
+			return true;
+	return false;
+}
+
+/* Why no run of the configuration is in the figures; "" if it was not said. */
+static const char *reason_of(const struct sn_campaign_page *page, const char *configuration)
+{
+	for (size_t r = 0; r < page->runs->row_count; r++) {
+		const struct sn_cell *cells =
+			&page->runs->cells.items[r * page->runs->column_count];
+
+		if (!strcmp(cells[SN_STATUS_CONFIGURATION].text, configuration) &&
+		    cells[SN_STATUS_REASON].is_known)
+			return cells[SN_STATUS_REASON].text;
+	}
+	return "";
+}
+
+enum { MISSING_SHOWN = 8 };
+
+/* Configurations that the figures below know nothing of. */
+static void missing_add(const struct sn_campaign_page *page, struct sn_text *out)
+{
+	const struct sn_scaling_campaign *read = page->read;
+	uint32_t count = sn_campaign_configuration_count(read->campaign), missing = 0;
+
+	for (uint32_t c = 0; c < count; c++) {
+		const char *name = sn_campaign_configuration_name(read->campaign, c);
+		const char *reason = reason_of(page, name);
+
+		if (has_rows(read->scaling, c) || missing++ >= MISSING_SHOWN)
+			continue;
+		sn_text_add(out, "<p class=\"notice\">No run of ‘");
+		sn_text_add_html(out, name);
+		sn_text_add(out, reason[0] ? "’ is done: " : "’ is done");
+		sn_text_add_html(out, reason);
+		sn_text_add(out, ".</p>\n");
+	}
+	if (missing > MISSING_SHOWN)
+		sn_text_addf(out, "<p class=\"notice\">Nor of %u more: see Runs.</p>\n",
+			     missing - MISSING_SHOWN);
+}
+
+static void sentences_add(const struct sn_scaling_campaign *read, const char *class,
+			  bool (*add)(const struct sn_scaling *scaling,
+				      const struct sn_scaling_configuration *configurations,
+				      size_t *at, struct sn_text *out),
+			  struct sn_text *out)
+{
+	struct sn_text text = { 0 };
+	size_t at = 0;
+
+	for (; add(read->scaling, read->configurations, &at, &text); sn_text_clear(&text)) {
+		sn_text_addf(out, "<p class=\"%s\">", class);
+		sn_text_add_html(out, text.chars);
+		sn_text_add(out, "</p>\n");
+	}
+	sn_text_free(&text);
+}
+
+/* What a reader came for, before any figure. */
+static void answer_add(const struct sn_campaign_page *page, struct sn_text *out)
+{
+	if (page->read->scaling) {
+		sentences_add(page->read, "answer", sn_scaling_add_answer, out);
+		sentences_add(page->read, "notice", sn_scaling_add_warning, out);
+		missing_add(page, out);
+		return;
+	}
+	sn_text_add(out, "<p class=\"notice\">");
+	sn_text_add_html(out, page->read->none.sentence);
+	sn_text_add(out, "</p>\n");
+}
+
 /* ---- the application ---- */
 
 static void application_row_add(const struct sn_scaling_campaign *read,
@@ -170,6 +261,7 @@ static void application_row_add(const struct sn_scaling_campaign *read,
 	sn_campaign_add_seconds(out, row->time_s);
 	sn_campaign_add_real(out, row->speedup);
 	sn_campaign_add_interval(out, row->efficiency, row->interval.low, row->interval.high);
+	sn_campaign_add_reason(row, out);
 	sn_campaign_add_real(out, row->load_balance);
 	sn_campaign_add_real(out, row->communication);
 	sn_campaign_add_real(out, row->computation);
@@ -177,7 +269,6 @@ static void application_row_add(const struct sn_scaling_campaign *read,
 	sn_campaign_add_share(out, row->blocked_share);
 	sn_campaign_add_share(out, row->wait_cpu_share);
 	sn_campaign_add_share(out, row->system_share);
-	sn_campaign_add_text(out, sn_scaling_reason(row));
 	sn_text_add(out, "</tr>\n");
 }
 
@@ -229,13 +320,14 @@ static void application_add(const struct sn_scaling_campaign *read, struct sn_te
 	before = out->length;
 	sn_campaign_add_curve(read, &app, out);
 	if (out->length == before)
-		sn_text_add(out,
-			    "<p class=\"dim\">All configurations have as many workers: there is "
-			    "no curve over them.</p>\n");
+		sn_text_addf(out,
+			     "<p class=\"dim\">All runs that are done had %.0f worker%s: a curve "
+			     "needs two numbers of workers.</p>\n",
+			     app.rows[0].workers, app.rows[0].workers == 1 ? "" : "s");
 	sn_campaign_add_head(out, "",
-			     "configuration|#n|#runs|#elapsed|#speed-up|#efficiency [95 %]|#load "
-			     "balance|#communication|#computation|#spun|#blocked|#waited for a "
-			     "CPU|#system|why");
+			     "configuration|#n|#runs|#elapsed|#speed-up|#efficiency [95 %]|why|"
+			     "confidence|#load balance|#communication|#computation|#spun|#blocked|"
+			     "#waited for a CPU|#system");
 	for (size_t i = 0; i < app.count; i++)
 		application_row_add(read, &app.rows[i], out);
 	sn_text_add(out, "</tbody></table></div>\n<p class=\"dim\">Efficiency is load balance × "
@@ -363,15 +455,12 @@ static void body_add(const struct sn_campaign_page *page, struct sn_text *out)
 	const struct sn_scaling_campaign *read = page->read;
 
 	header_add(page, out);
+	answer_add(page, out);
 	tiles_add(page, out);
 	if (read->scaling) {
 		application_add(read, out);
 		sn_campaign_add_parts(page, out);
 		categories_add(read, out);
-	} else {
-		sn_text_add(out, "<p class=\"notice\">");
-		sn_text_add_html(out, read->none.sentence);
-		sn_text_add(out, "</p>\n");
 	}
 	runs_add(page, out);
 	sn_text_add(

@@ -36,6 +36,8 @@ void sn_campaign_add_seconds(struct sn_text *out, double seconds);
 void sn_campaign_add_share(struct sn_text *out, double share);
 /** A cell of text, escaped. */
 void sn_campaign_add_text(struct sn_text *out, const char *text);
+/** Two cells: where a row loses efficiency, and how sure that is. */
+void sn_campaign_add_reason(const struct sn_scaling_row *row, struct sn_text *out);
 /** Begins a table: its head, from titles with bars between; "#" before those of numbers. */
 void sn_campaign_add_head(struct sn_text *out, const char *class, const char *titles);
 

@@ -98,20 +98,29 @@ static void grid_add(const struct axes *a, const struct sn_campaign_part *part, 
 		     (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6);
 }
 
+/* What ends beyond the frame has an arrow there in place of its end. */
+static void bar_add(const struct axes *a, double x, double low, double high, struct sn_text *out)
+{
+	double bottom = y_of(a, fmax(0, fmin(low, a->y_most)));
+	double top = y_of(a, fmin(high, a->y_most));
+
+	sn_text_addf(out, "<path class=\"error\" d=\"M%.1f %.1fV%.1fM%.1f %.1fh8", x, bottom, top,
+		     x - 4, bottom);
+	if (high > a->y_most)
+		sn_text_addf(out, "M%.1f %.1fl4 -6l4 6", x - 4, top + 6);
+	else
+		sn_text_addf(out, "M%.1f %.1fh8", x - 4, top);
+	sn_text_add(out, "\"/>");
+}
+
 static void point_add(const struct sn_scaling_campaign *read, const struct axes *a,
 		      const struct sn_scaling_row *row, struct sn_text *out)
 {
 	double x = x_of(a, row->workers), y = y_of(a, value_of(a, row, row->efficiency));
 
-	if (!isnan(row->interval.low)) {
-		double low = y_of(a, fmax(0, value_of(a, row, row->interval.low)));
-		double high = fmax(0, y_of(a, value_of(a, row, row->interval.high)));
-
-		sn_text_addf(out,
-			     "<path class=\"error\" d=\"M%.1f %.1fV%.1fM%.1f %.1fh8M%.1f "
-			     "%.1fh8\"/>",
-			     x, low, high, x - 4, low, x - 4, high);
-	}
+	if (!isnan(row->interval.low))
+		bar_add(a, x, value_of(a, row, row->interval.low),
+			value_of(a, row, row->interval.high), out);
 	sn_text_addf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\"><title>", x, y);
 	sn_text_add_html(out, sn_campaign_row_name(read, row));
 	sn_text_addf(out, ": %.2f of ideal %.2f, efficiency %.2f",

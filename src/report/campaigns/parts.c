@@ -212,7 +212,7 @@ static void detail_row_add(const struct sn_campaign_page *page, const struct sn_
 	sn_campaign_add_interval(out, row->efficiency, row->interval.low, row->interval.high);
 	sn_campaign_add_real(out, row->work);
 	sn_campaign_add_real(out, row->balance);
-	sn_campaign_add_text(out, sn_scaling_reason(row));
+	sn_campaign_add_reason(row, out);
 	run_add(page, row, out);
 	sn_text_add(out, "</tr>\n");
 }
@@ -268,7 +268,7 @@ static void detail_add(const struct sn_campaign_page *page, const struct sn_camp
 	sn_campaign_add_curve(page->read, part, out);
 	sn_campaign_add_head(out, "",
 			     "configuration|#n|#busiest worker|#CPU time|#of CPU|#speed-up|"
-			     "#efficiency [95 %]|#work|#balance|why|look at it");
+			     "#efficiency [95 %]|#work|#balance|why|confidence|look at it");
 	for (size_t i = 0; i < part->count; i++)
 		detail_row_add(page, &part->rows[i], kind, number, out);
 	sn_text_add(out, "</tbody></table></div>\n");

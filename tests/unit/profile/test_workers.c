@@ -28,6 +28,42 @@ TEST(threads_in_turn_are_one_worker)
 	fixture_end(&f);
 }
 
+static void work(struct fixture *f, uint32_t thread, int64_t from_ms, int64_t to_ms)
+{
+	for (int64_t at = from_ms; at < to_ms; at++)
+		sn_vec_push(&f->experiment->samples,
+			    ((struct sn_sample){
+				    .time_ns = at * 1000000, .cpu_ns = 1000000, .thread = thread }));
+}
+
+/* The first thread works before and after its pool; the third works all the time. */
+TEST(workers_that_never_ran_at_once_take_turns)
+{
+	struct fixture f;
+	uint32_t worker_of[3] = { 0, 1, 2 };
+
+	fixture_begin(&f);
+	fixture_add_thread(&f, 0, 101, "a");
+	fixture_add_thread(&f, 0, 102, "b");
+	f.experiment->elapsed_ns = 1000000000;
+	work(&f, 0, 0, 300);
+	work(&f, 1, 300, 700);
+	work(&f, 0, 700, 1000);
+	work(&f, 2, 0, 1000);
+	/* with room for all nobody shares */
+	CHECK_INT(sn_workers_take_turns(f.experiment, 3, 3, worker_of), 3);
+	CHECK_INT(worker_of[2], 2);
+	CHECK_INT(sn_workers_take_turns(f.experiment, 3, 2, worker_of), 2);
+	CHECK_INT(worker_of[0], 0);
+	CHECK_INT(worker_of[1], 0);
+	CHECK_INT(worker_of[2], 1);
+	/* those that ran at once stay two, whatever was asked */
+	CHECK_INT(sn_workers_take_turns(f.experiment, 2, 1, worker_of), 2);
+	f.experiment->samples.count = 0; /* they have no stack to resolve */
+	fixture_profile(&f, NULL);
+	fixture_end(&f);
+}
+
 TEST(who_only_waits_is_not_at_work)
 {
 	struct fixture f;

@@ -33,7 +33,7 @@ TEST(time_is_that_of_the_busiest_worker)
 	fixture_samples(&f, 1, stack, 1000, 1000);
 	fixture_samples(&f, 1, other, 1000, 1000);
 	fixture_profile(&f, NULL);
-	sn_scaling_run_fill(&run, f.profile, 2);
+	sn_scaling_run_fill(&run, f.profile, 1, 2);
 	REQUIRE(part(&run, SN_SCALING_FUNCTION, "fib") != NULL);
 	CHECK_REAL(part(&run, SN_SCALING_FUNCTION, "fib")->cpu_s, 4, 1e-9);
 	CHECK_REAL(part(&run, SN_SCALING_FUNCTION, "fib")->busiest_s, 3, 0.01);
@@ -62,10 +62,55 @@ TEST(threads_one_after_the_other_are_one_worker)
 	f.experiment->threads.items[1].start_ns = 1000000000;
 	f.experiment->threads.items[1].end_ns = 2000000000;
 	fixture_profile(&f, NULL);
-	sn_scaling_run_fill(&run, f.profile, 2);
+	sn_scaling_run_fill(&run, f.profile, 1, 2);
 	CHECK_REAL(part(&run, SN_SCALING_FUNCTION, "fib")->busiest_s, 2, 0.01);
 	sn_scaling_run_free(&run);
 	fixture_end(&f);
+}
+
+/* A first thread does 3 s of its own, then it waits while its pool works for 2 s, of `others` threads. */
+static double busiest_with_pool(uint32_t others, struct sn_scaling_run *run)
+{
+	struct fixture f;
+	uint32_t stack;
+	double busiest;
+
+	fixture_begin(&f);
+	for (uint32_t t = 1; t <= others; t++)
+		fixture_add_thread(&f, 0, 100 + (int32_t)t, "pool");
+	stack = fixture_stack(&f, 0, 1, APP, FIB);
+	f.experiment->elapsed_ns = 5000000000;
+	f.experiment->threads.items[0].end_ns = 5000000000;
+	fixture_samples(&f, 0, stack, 3000, 1000);
+	for (uint32_t t = 1; t <= others; t++) {
+		f.experiment->threads.items[t].start_ns = 3000000000;
+		f.experiment->threads.items[t].end_ns = 5000000000;
+		for (int s = 0; s < 2000; s++)
+			sn_vec_push(&f.experiment->samples,
+				    ((struct sn_sample){ .time_ns = 3000000000 + s * 1000000,
+							 .cpu_ns = 1000000,
+							 .thread = t,
+							 .stack = stack }));
+	}
+	fixture_profile(&f, NULL);
+	sn_scaling_run_fill(run, f.profile, 1, others);
+	REQUIRE(part(run, SN_SCALING_FUNCTION, "fib") != NULL);
+	busiest = part(run, SN_SCALING_FUNCTION, "fib")->busiest_s;
+	fixture_end(&f);
+	return busiest;
+}
+
+/* The function takes 5 s at one worker and at two of twice the work: no speed-up of 7/3. */
+TEST(a_first_thread_takes_turns_with_its_pool)
+{
+	for (uint32_t others = 1; others <= 3; others++) {
+		struct sn_scaling_run run;
+
+		CHECK_REAL(busiest_with_pool(others, &run), 5, 0.05);
+		CHECK_REAL(run.useful_busiest_s, 5, 0.01);
+		CHECK_REAL(run.idle_workers, 0, 0);
+		sn_scaling_run_free(&run);
+	}
 }
 
 /* Eight equal workers of 30 samples each: what sampling alone makes of them must not look uneven. The

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "campaign/scaling/words.h"
 #include "harness/tap.h"
 
 /* A run of n workers: one part of `serial` seconds, one divided among them, elapsed as said. */
@@ -111,5 +112,95 @@ TEST(one_run_has_no_interval)
 	REQUIRE(sn_scaling_new(m, 2, two, 2, &options, &s, NULL) == SN_OK);
 	CHECK(isnan(s->rows.items[1].interval.low));
 	CHECK(s->fits.items[0].fit.reason[0]);
+	sn_scaling_free(s);
+}
+
+/* ---- words ---- */
+
+static struct sn_scaling_row row_of(double load_balance, double communication, double computation)
+{
+	double efficiency = load_balance * communication * computation;
+
+	return (struct sn_scaling_row){ .kind = SN_SCALING_APPLICATION,
+					.configuration = 1,
+					.workers = 2,
+					.speedup = 2 * efficiency,
+					.ideal_speedup = 2,
+					.efficiency = efficiency,
+					.interval = { 0.95 * efficiency, 1.05 * efficiency },
+					.load_balance = load_balance,
+					.communication = communication,
+					.computation = computation };
+}
+
+static void check_reason(const struct sn_scaling_row *row, const char *expected)
+{
+	struct sn_text text = { 0 };
+
+	sn_scaling_add_reason(row, &text);
+	CHECK_STRING(text.chars ? text.chars : "", expected);
+	sn_text_free(&text);
+}
+
+/* One worker of two without work, on a machine where both waited for CPUs. */
+TEST(no_work_is_not_waiting_for_a_cpu)
+{
+	struct sn_scaling_row row = row_of(0.5, 0.95, 1);
+
+	row.idle_workers = 1;
+	row.wait_cpu_share = 0.4;
+	row.waiting_part = 1;
+	check_reason(&row, "1 of 2 workers had next to no work");
+	row = row_of(0.5, 0.6, 1);
+	row.idle_workers = 0;
+	row.waiting_part = 0.9;
+	check_reason(&row, "load balance: workers are uneven; waiting for CPUs");
+	row = row_of(1, 0.6, 0.8);
+	row.waiting_part = 0.1;
+	check_reason(&row, "waiting for others, or input and output; more CPU time: contention or "
+			   "more work");
+	row = row_of(0.97, 0.97, 0.95);
+	check_reason(&row, "a little of each factor");
+	row = row_of(1, 0.95, 1);
+	check_reason(&row, "");
+}
+
+TEST(confidence_falls_with_a_busy_reference_and_wide_intervals)
+{
+	struct sn_scaling_row row = row_of(0.9, 0.9, 1);
+
+	CHECK_STRING(sn_scaling_confidence(&row), "high");
+	row.reference_wait_share = 0.1;
+	CHECK_STRING(sn_scaling_confidence(&row), "medium");
+	row.reference_wait_share = 0.5;
+	CHECK_STRING(sn_scaling_confidence(&row), "low");
+	row.kind = SN_SCALING_LOOP; /* goes by CPU time */
+	CHECK_STRING(sn_scaling_confidence(&row), "medium");
+	row.reference_wait_share = 0;
+	row.interval.high = 26;
+	CHECK_STRING(sn_scaling_confidence(&row), "low");
+	row.interval.low = row.interval.high = NAN;
+	CHECK_STRING(sn_scaling_confidence(&row), "low");
+}
+
+TEST(the_answer_and_its_warning_are_sentences)
+{
+	struct sn_scaling *s = scaling_of(false, NULL);
+	struct sn_text text = { 0 };
+	size_t at = 0;
+
+	REQUIRE(sn_scaling_add_answer(s, two, &at, &text));
+	CHECK(!strncmp(text.chars, "From 1 to 4 workers the application gets 2.17 times faster, of 4 ",
+		       strlen("From 1 to 4 workers the application gets 2.17 times faster, of 4 ")));
+	CHECK(!sn_scaling_add_answer(s, two, &at, &text));
+	at = 0;
+	CHECK(!sn_scaling_add_warning(s, two, &at, &text));
+	s->rows.items[0].wait_cpu_share = 0.6;
+	at = 0;
+	sn_text_clear(&text);
+	REQUIRE(sn_scaling_add_warning(s, two, &at, &text));
+	CHECK(strstr(text.chars, "'one' itself waited for a CPU for 60 %") != NULL);
+	CHECK(!sn_scaling_add_warning(s, two, &at, &text));
+	sn_text_free(&text);
 	sn_scaling_free(s);
 }
