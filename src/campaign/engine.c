@@ -135,7 +135,7 @@ static void counts_take(const struct engine *e, struct sn_campaign_progress *p)
 
 			p->done += last &&
 				   (last->state == SN_RUN_DONE || last->state == SN_RUN_SUSPICIOUS);
-			p->failed += (is_over(e, last) && last->state == SN_RUN_FAILED) ||
+			p->failed += (last && is_over(e, last) && last->state == SN_RUN_FAILED) ||
 				     e->is_left_out[c];
 			left += !is_over(e, last) && !e->is_left_out[c];
 		}
