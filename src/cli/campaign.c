@@ -482,8 +482,8 @@ static int campaign_plan(const struct sn_args *args)
 		status = sn_campaign_plan_text(&held.wishes, &text, &err);
 	/* what is printed can be run */
 	if (status == SN_OK)
-		status = sn_campaign_plan_read(text.chars, text.length, SN_PLAN_OF_OPTIONS, "/", &plan,
-					       &err);
+		status = sn_campaign_plan_read(text.chars, text.length, SN_PLAN_OF_OPTIONS, "/",
+					       &plan, &err);
 	if (status == SN_OK)
 		fputs(text.chars, stdout);
 	sn_campaign_plan_free(plan);

@@ -176,7 +176,8 @@ static const char *reference_of(const struct sn_scaling_campaign *s)
 	return s->configurations[s->scaling->rows.items[0].reference].name;
 }
 
-static void sentences_write(struct sn_json *json, const char *key, const struct sn_scaling_campaign *s,
+static void sentences_write(struct sn_json *json, const char *key,
+			    const struct sn_scaling_campaign *s,
 			    bool (*add)(const struct sn_scaling *scaling,
 					const struct sn_scaling_configuration *configurations,
 					size_t *at, struct sn_text *out))

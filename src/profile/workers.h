@@ -15,8 +15,8 @@ uint32_t sn_workers_assign(const struct sn_experiment *experiment, uint32_t *wor
  * `most`. A first thread that prepares, waits for its pool, and goes on, is in the place of one of them,
  * the busiest. Workers that ran at once stay apart, however many they are. `workers` is what
  * sn_workers_assign returned; `worker_of` gets the new numbers. Returns how many workers are left. */
-uint32_t sn_workers_take_turns(const struct sn_experiment *experiment, uint32_t workers, uint32_t most,
-			       uint32_t *worker_of);
+uint32_t sn_workers_take_turns(const struct sn_experiment *experiment, uint32_t workers,
+			       uint32_t most, uint32_t *worker_of);
 
 /** Which workers had work, by worker, in `at_work`: more than a hundredth of the busiest worker's CPU
  * time (`cpu_s`, by worker). Of a rank of MPI one has, always: a rank that does nothing is out of

@@ -40,7 +40,7 @@ struct sn_scaling_run {
 		useful_busiest_s; /* CPU time neither in MPI or OpenMP nor waiting actively */
 	double spin_s;
 	double busiest_wait_s; /* of the worker of useful_busiest_s: able to run, without a CPU */
-	double idle_workers;   /* of `workers`: with less than a tenth of the busiest one's useful time */
+	double idle_workers; /* of `workers`: with less than a tenth of the busiest one's useful time */
 	SN_VEC(struct sn_scaling_part) parts;
 };
 

@@ -76,9 +76,8 @@ void sn_scaling_add_reason(const struct sn_scaling_row *row, struct sn_text *out
 	else if (!(row->balance < row->work))
 		sn_text_add(out, "more CPU time: contention or more work");
 	else
-		sn_text_add(out, row->balance * row->workers < 1.2
-					 ? "one worker does nearly all"
-					 : "workers are uneven");
+		sn_text_add(out, row->balance * row->workers < 1.2 ? "one worker does nearly all"
+								   : "workers are uneven");
 }
 
 /* ---- how sure ---- */
@@ -131,7 +130,8 @@ static void growth_add(const struct sn_scaling *scaling, const struct sn_scaling
 		sn_text_addf(out, "the same work for each takes %.2f times as long, ",
 			     1 / most->speedup);
 	else if (most->speedup >= 1)
-		sn_text_addf(out, "the application gets %.2f times faster, of %.3g that are ideal, ",
+		sn_text_addf(out,
+			     "the application gets %.2f times faster, of %.3g that are ideal, ",
 			     most->speedup, most->ideal_speedup);
 	else
 		sn_text_addf(out, "the application gets %.2f times slower, ", 1 / most->speedup);

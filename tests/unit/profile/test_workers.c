@@ -31,9 +31,9 @@ TEST(threads_in_turn_are_one_worker)
 static void work(struct fixture *f, uint32_t thread, int64_t from_ms, int64_t to_ms)
 {
 	for (int64_t at = from_ms; at < to_ms; at++)
-		sn_vec_push(&f->experiment->samples,
-			    ((struct sn_sample){
-				    .time_ns = at * 1000000, .cpu_ns = 1000000, .thread = thread }));
+		sn_vec_push(&f->experiment->samples, ((struct sn_sample){ .time_ns = at * 1000000,
+									  .cpu_ns = 1000000,
+									  .thread = thread }));
 }
 
 /* The first thread works before and after its pool; the third works all the time. */

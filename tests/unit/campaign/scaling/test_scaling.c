@@ -190,8 +190,9 @@ TEST(the_answer_and_its_warning_are_sentences)
 	size_t at = 0;
 
 	REQUIRE(sn_scaling_add_answer(s, two, &at, &text));
-	CHECK(!strncmp(text.chars, "From 1 to 4 workers the application gets 2.17 times faster, of 4 ",
-		       strlen("From 1 to 4 workers the application gets 2.17 times faster, of 4 ")));
+	CHECK(!strncmp(
+		text.chars, "From 1 to 4 workers the application gets 2.17 times faster, of 4 ",
+		strlen("From 1 to 4 workers the application gets 2.17 times faster, of 4 ")));
 	CHECK(!sn_scaling_add_answer(s, two, &at, &text));
 	at = 0;
 	CHECK(!sn_scaling_add_warning(s, two, &at, &text));
