@@ -268,6 +268,90 @@ static void child_calls_add(struct gatherer *g)
 	}
 }
 
+/* Of the blocking calls of a thread the last one that began before this moment; SIZE_MAX: none. */
+static size_t blocked_before(const struct sn_experiment *e, uint32_t thread, int64_t ns)
+{
+	size_t low = 0, high = e->waits.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct sn_wait *wait = &e->waits.items[middle];
+
+		if (wait->thread < thread || (wait->thread == thread && wait->time_ns < ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 && e->waits.items[low - 1].thread == thread ? low - 1 : SIZE_MAX;
+}
+
+static int64_t end_of(const struct sn_wait *wait)
+{
+	return wait->time_ns + (int64_t)wait->duration_ns;
+}
+
+/* Of each blocking call the last poll of its thread until then, itself included; SIZE_MAX: none. The caller frees. */
+static size_t *polls_find(const struct sn_experiment *e)
+{
+	size_t *polls = sn_alloc_zeroed(e->waits.count + 1, sizeof(*polls)), last = SIZE_MAX;
+
+	for (size_t i = 0; i < e->waits.count; i++) {
+		if (i && e->waits.items[i].thread != e->waits.items[i - 1].thread)
+			last = SIZE_MAX;
+		if (e->waits.items[i].kind == SN_WAIT_POLL)
+			last = i;
+		polls[i] = last;
+	}
+	return polls;
+}
+
+/* Since when who waits has asked the one that ended its wait, which polled until then; -1: it has not. */
+static int64_t asked_at(const struct gatherer *g, const struct sn_critical_wait *wait,
+			const struct sn_wait *poll)
+{
+	uint32_t thread = g->graph->lanes.items[wait->lane].thread;
+	int64_t ns = end_of(poll) < wait->t0_ns ? end_of(poll) : wait->t0_ns;
+	size_t blocked = blocked_before(g->e, thread, ns);
+	const struct sn_wait *own = &g->e->waits.items[blocked == SIZE_MAX ? 0 : blocked];
+
+	if (end_of(poll) > wait->released_ns ||
+	    (blocked != SIZE_MAX && end_of(own) > ns && own->time_ns < wait->t0_ns))
+		return -1;
+	return ns;
+}
+
+/*
+ * A thread that polled for events and then did what another one of its process waited for had been asked to, by
+ * that one, if it was not blocked then: as it began to wait, or before. So what the one that asks did until then is what the
+ * poll waited for. Else the path would end in a thread that serves.
+ */
+static void requests_add(struct gatherer *g)
+{
+	size_t count = g->graph->waits.count, *polls = polls_find(g->e);
+
+	for (size_t i = 0; i < count; i++) {
+		struct sn_critical_wait wait = g->graph->waits.items[i];
+		const struct sn_critical_lane *by = &g->graph->lanes.items[wait.by];
+		const struct sn_wait *poll;
+		size_t last;
+		int64_t asked_ns;
+
+		if (by->process != g->graph->lanes.items[wait.lane].process)
+			continue;
+		last = blocked_before(g->e, by->thread, wait.t0_ns);
+		if (last == SIZE_MAX || polls[last] == SIZE_MAX)
+			continue;
+		poll = &g->e->waits.items[polls[last]];
+		asked_ns = asked_at(g, &wait, poll);
+		if (asked_ns >= 0)
+			wait_add(g, (struct sn_critical_wait){ .t0_ns = poll->time_ns,
+							       .released_ns = asked_ns,
+							       .lane = wait.by,
+							       .by = wait.lane });
+	}
+	free(polls);
+}
+
 /* ---- order ---- */
 
 static int calls_compare(const void *a, const void *b)
@@ -469,6 +553,7 @@ void sn_critical_gather(struct sn_critical *critical, const struct sn_program *p
 	if (critical->is_over_threads) {
 		lock_calls_add(&g, locks);
 		child_calls_add(&g);
+		requests_add(&g);
 	}
 	order_all(&g);
 	root_find(&g, mpi);

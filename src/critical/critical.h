@@ -18,6 +18,11 @@ enum sn_critical_kind {
 	SN_CRITICAL_COMPUTE, /* outside of such calls */
 	SN_CRITICAL_MPI,     /* in a call of MPI, and waiting for no rank that is known */
 	SN_CRITICAL_SYNC, /* in a call that waited: nobody is known for whom, or he came and it did not run yet */
+	/* in a call that blocked for no thread that is known of */
+	SN_CRITICAL_IO,
+	SN_CRITICAL_POLL,
+	SN_CRITICAL_SLEEP,
+	SN_CRITICAL_OTHER,
 	SN_CRITICAL_START, /* before the process began */
 	SN_CRITICAL_END,   /* after the last one ended */
 	SN_CRITICAL_KINDS,
@@ -69,5 +74,7 @@ int64_t sn_critical_halved_ns(const struct sn_critical *critical, enum sn_critic
 			      uint32_t function);
 
 const char *sn_critical_kind_name(enum sn_critical_kind kind);
+/** What a blocking call is on the path, where it is no call of `calls`: locks and their kin are SYNC. */
+enum sn_critical_kind sn_critical_kind_of(enum sn_wait_kind kind);
 
 #endif

@@ -12,6 +12,7 @@
 struct progress {
 	int64_t was_ns, is_ns;
 	size_t samples_begin, sample, samples_end, wait, waits_end; /* of the experiment's */
+	size_t sample_wait;
 	uint32_t call, sample_call, wait_call;
 };
 
@@ -109,25 +110,14 @@ static struct sn_site site_between_samples(const struct replay *replay, uint32_t
 	return at->call < of->last_call ? calls[at->call].site : nowhere;
 }
 
-/* Half of what the function has of the time until `to`: of calls that blocked, and of the rest as much as of the
- * samples' CPU time. */
-static int64_t computing_saved(struct replay *replay, uint32_t lane, int64_t to)
+/* Time until `to` in blocking calls that are no calls of the lane. Gives what the function has of it, of this kind. */
+static double blocked_until(struct replay *replay, uint32_t lane, int64_t to, double *all)
 {
 	const struct sn_experiment *e = replay->graph->e;
 	struct progress *at = &replay->lanes[lane];
-	double own = 0, all = 0, blocked = 0, own_blocked = 0, computed;
+	double own = 0;
 
-	for (; at->sample < at->samples_end && e->samples.items[at->sample].time_ns <= to;
-	     at->sample++) {
-		const struct sn_sample *sample = &e->samples.items[at->sample];
-
-		if (sample->stack == SN_NONE ||
-		    is_in_call(replay, lane, &at->sample_call, sample->time_ns))
-			continue;
-		all += (double)sample->cpu_ns;
-		if (is_it(replay, sn_critical_site(replay->critical, sample->stack)))
-			own += (double)sample->cpu_ns;
-	}
+	*all = 0;
 	for (; at->wait < at->waits_end; at->wait++) {
 		const struct sn_wait *wait = &e->waits.items[at->wait];
 
@@ -137,33 +127,71 @@ static int64_t computing_saved(struct replay *replay, uint32_t lane, int64_t to)
 		if (is_in_call(replay, lane, &at->wait_call,
 			       wait->time_ns + (int64_t)wait->duration_ns / 2))
 			continue;
-		blocked += (double)wait->duration_ns;
-		if (is_it(replay, sn_critical_site(replay->critical, wait->stack)))
-			own_blocked += (double)wait->duration_ns;
+		*all += (double)wait->duration_ns;
+		if (sn_critical_kind_of(wait->kind) == replay->kind &&
+		    is_it(replay, sn_critical_site(replay->critical, wait->stack)))
+			own += (double)wait->duration_ns;
 	}
+	return own;
+}
+
+/* Whether the thread was in a blocking call; `wait` moves on with it. */
+static bool is_blocked(const struct replay *replay, uint32_t lane, size_t *wait, int64_t ns)
+{
+	const struct sn_wait *waits = replay->graph->e->waits.items;
+	size_t end = replay->lanes[lane].waits_end;
+
+	while (*wait < end && waits[*wait].time_ns + (int64_t)waits[*wait].duration_ns < ns)
+		++*wait;
+	return *wait < end && waits[*wait].time_ns < ns;
+}
+
+/* Half of what the function has of the time until `to`, without calls that blocked: as much as of the samples'
+ * CPU time. */
+static int64_t computing_saved(struct replay *replay, uint32_t lane, int64_t to)
+{
+	const struct sn_experiment *e = replay->graph->e;
+	struct progress *at = &replay->lanes[lane];
+	double own = 0, all = 0, blocked, computed;
+
+	for (; at->sample < at->samples_end && e->samples.items[at->sample].time_ns <= to;
+	     at->sample++) {
+		const struct sn_sample *sample = &e->samples.items[at->sample];
+
+		if (sample->stack == SN_NONE ||
+		    is_in_call(replay, lane, &at->sample_call, sample->time_ns) ||
+		    is_blocked(replay, lane, &at->sample_wait, sample->time_ns))
+			continue;
+		all += (double)sample->cpu_ns;
+		if (is_it(replay, sn_critical_site(replay->critical, sample->stack)))
+			own += (double)sample->cpu_ns;
+	}
+	blocked_until(replay, lane, to, &blocked);
 	computed = (double)(to - at->was_ns - in_calls(replay, lane, to)) - blocked;
 	if (all <= 0) {
 		all = 1;
 		own = is_it(replay, site_between_samples(replay, lane));
 	}
-	if (computed > 0 && all > 0)
-		own_blocked += computed * own / all;
-	return (int64_t)(own_blocked / 2);
+	return computed > 0 && all > 0 ? (int64_t)(computed * own / all / 2) : 0;
 }
 
-/* Of calls that ended until `to`: half of what followed the waiting. */
+/* Of calls until `to`: half of what lies beside the waiting. */
 static int64_t calls_saved(struct replay *replay, uint32_t lane, int64_t to)
 {
 	struct progress *at = &replay->lanes[lane];
 	uint32_t end = replay->graph->lanes.items[lane].last_call;
-	int64_t saved = 0;
+	double all;
+	int64_t saved = (int64_t)(blocked_until(replay, lane, to, &all) / 2);
 
-	for (; at->call < end && replay->critical->calls.items[at->call].t1_ns <= to; at->call++) {
+	for (; at->call < end; at->call++) {
 		const struct sn_critical_call *call = &replay->critical->calls.items[at->call];
 		int64_t since = call->t0_ns > at->was_ns ? call->t0_ns : at->was_ns;
+		int64_t until = call->t1_ns < to ? call->t1_ns : to;
 
-		if (call->kind == replay->kind && is_it(replay, call->site) && call->t1_ns > since)
-			saved += (call->t1_ns - since) / 2;
+		if (call->kind == replay->kind && is_it(replay, call->site) && until > since)
+			saved += (until - since) / 2;
+		if (call->t1_ns > to)
+			break;
 	}
 	return saved;
 }
@@ -318,7 +346,7 @@ static void lanes_open(struct replay *replay)
 		at->samples_end =
 			first_of(e->samples.items, e->samples.count, sizeof(struct sn_sample),
 				 offsetof(struct sn_sample, thread), lane->thread + 1);
-		at->wait = first_of(e->waits.items, e->waits.count, sizeof(struct sn_wait),
+		at->wait = at->sample_wait = first_of(e->waits.items, e->waits.count, sizeof(struct sn_wait),
 				    offsetof(struct sn_wait, thread), lane->thread);
 		at->waits_end = first_of(e->waits.items, e->waits.count, sizeof(struct sn_wait),
 					 offsetof(struct sn_wait, thread), lane->thread + 1);
@@ -334,7 +362,7 @@ int64_t sn_critical_halved_ns(const struct sn_critical *critical, enum sn_critic
 	};
 	int64_t latest_ns = 0;
 
-	if (kind > SN_CRITICAL_SYNC || graph->root == SN_NONE)
+	if (kind >= SN_CRITICAL_START || graph->root == SN_NONE)
 		return -1;
 	replay.lanes = sn_alloc_zeroed(graph->lanes.count + 1, sizeof(*replay.lanes));
 	lanes_open(&replay);

@@ -12,11 +12,25 @@ const char *sn_critical_kind_name(enum sn_critical_kind kind)
 {
 	static const char *const names[SN_CRITICAL_KINDS] = {
 		[SN_CRITICAL_COMPUTE] = "compute", [SN_CRITICAL_MPI] = "mpi",
-		[SN_CRITICAL_SYNC] = "sync",	   [SN_CRITICAL_START] = "start",
+		[SN_CRITICAL_SYNC] = "sync",	   [SN_CRITICAL_IO] = "io",
+		[SN_CRITICAL_POLL] = "poll",	   [SN_CRITICAL_SLEEP] = "sleep",
+		[SN_CRITICAL_OTHER] = "other",	   [SN_CRITICAL_START] = "start",
 		[SN_CRITICAL_END] = "end",
 	};
 
 	return kind < SN_CRITICAL_KINDS ? names[kind] : "unknown";
+}
+
+enum sn_critical_kind sn_critical_kind_of(enum sn_wait_kind kind)
+{
+	static const enum sn_critical_kind kinds[SN_WAIT_KINDS] = {
+		[SN_WAIT_LOCK] = SN_CRITICAL_SYNC,   [SN_WAIT_CONDITION] = SN_CRITICAL_SYNC,
+		[SN_WAIT_JOIN] = SN_CRITICAL_SYNC,   [SN_WAIT_CHILD] = SN_CRITICAL_SYNC,
+		[SN_WAIT_IO] = SN_CRITICAL_IO,	     [SN_WAIT_POLL] = SN_CRITICAL_POLL,
+		[SN_WAIT_SLEEP] = SN_CRITICAL_SLEEP, [SN_WAIT_OTHER] = SN_CRITICAL_OTHER,
+	};
+
+	return kind < SN_WAIT_KINDS ? kinds[kind] : SN_CRITICAL_OTHER;
 }
 
 static void piece_add(struct sn_critical *critical, uint32_t lane, int64_t t0, int64_t t1,

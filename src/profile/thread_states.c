@@ -19,6 +19,7 @@ struct builder {
 static const enum sn_state_kind of_wait[SN_WAIT_KINDS] = {
 	[SN_WAIT_LOCK] = SN_STATE_LOCK,
 	[SN_WAIT_CONDITION] = SN_STATE_LOCK,
+	[SN_WAIT_JOIN] = SN_STATE_LOCK,
 	[SN_WAIT_IO] = SN_STATE_IO,
 	[SN_WAIT_POLL] = SN_STATE_POLL,
 	[SN_WAIT_SLEEP] = SN_STATE_SLEEP,

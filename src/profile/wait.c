@@ -13,7 +13,7 @@ const char *sn_wait_kind_name(enum sn_wait_kind kind)
 		[SN_WAIT_LOCK] = "lock",   [SN_WAIT_CONDITION] = "condition",
 		[SN_WAIT_IO] = "io",	   [SN_WAIT_POLL] = "poll",
 		[SN_WAIT_SLEEP] = "sleep", [SN_WAIT_CHILD] = "child",
-		[SN_WAIT_OTHER] = "other",
+		[SN_WAIT_OTHER] = "other", [SN_WAIT_JOIN] = "join",
 	};
 	_Static_assert(sizeof(names) / sizeof(*names) == SN_WAIT_KINDS, "each kind has its name");
 

@@ -6,7 +6,7 @@
 
 #include "profile/profile.h"
 
-/** "lock", "condition", "io", "poll", "sleep", "child", "other". */
+/** "lock", "condition", "join", "io", "poll", "sleep", "child", "other". */
 const char *sn_wait_kind_name(enum sn_wait_kind kind);
 
 /** The place where a stack leaves the program. It is the same for every wait of one stack. */

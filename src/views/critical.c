@@ -21,7 +21,10 @@ enum {
 	K_RANK,
 	K_SOURCE,
 	K_SAVED,
-	K_SAVED_SHARE
+	K_SAVED_SHARE,
+	K_THREADS,
+	K_SPANS,
+	K_SENTENCE
 };
 
 enum { HALVED_MOST = 10 };
@@ -39,42 +42,79 @@ static const struct sn_column critical_columns[] = {
 	{ "source", "source", SN_CELL_TEXT, 0 },
 	{ "saved_s", "2x saves s", SN_CELL_SECONDS, 0 },
 	{ "saved_share", "2x saves", SN_CELL_SHARE, 0 },
+	{ "threads", "threads", SN_CELL_INT, 0 },
+	{ "spans", NULL, SN_CELL_JSON, 0 },
+	{ "sentence", NULL, SN_CELL_TEXT, 0 },
 };
 
-/* Time on the path in one thread, of one kind, in one function. */
+/* Time on the path in one thread, of one kind, in one function. Of several threads: of one kind in one function. */
 struct row {
-	uint32_t process, thread; /* thread: of the experiment; SN_NONE: unknown */
+	uint32_t process, thread; /* of the experiment; SN_NONE: unknown, or several */
+	uint32_t threads;
 	enum sn_critical_kind kind;
 	struct sn_site site;
 	double seconds;
+	double saved_s; /* what halving it would save, in all threads; NAN: not known */
+	double largest_s; /* of the rows that it is the sum of */
 };
 
-/* Time on the path of one kind in one function, and what halving it would save; NAN: not known. */
+/* The run in equal parts: which row has most of each. */
+enum { BUCKETS = 1000 };
+
 struct part {
-	enum sn_critical_kind kind;
-	uint32_t function;
-	double seconds, saved_s;
+	uint32_t bucket, row;
+	double ns;
 };
 
 struct rows {
 	SN_VEC(struct row) items;
 	struct sn_map index;
+	struct sn_map index_of_part; /* bucket and row -> number of its part + 1 */
+	SN_VEC(struct part) parts;
+	double bucket_ns;
 };
 
-static void row_add(struct rows *rows, const struct row *row)
+static size_t row_add(struct rows *rows, const struct row *row)
 {
 	uint64_t key =
 		sn_hash_u64((uint64_t)row->site.function << 32 | row->site.line) ^
-		sn_hash_u64((uint64_t)row->thread << 32 | (uint64_t)row->process << 3 | row->kind) *
+		sn_hash_u64((uint64_t)row->thread << 32 | (uint64_t)row->process << 4 | row->kind) *
 			3;
 	uint64_t *place = sn_map_put(&rows->index, key, NULL);
 
 	if (!*place) {
 		sn_vec_push(&rows->items, *row);
+		rows->items.items[rows->items.count - 1].threads = row->thread != SN_NONE;
 		*place = rows->items.count;
-		return;
+		return *place - 1;
 	}
 	rows->items.items[*place - 1].seconds += row->seconds;
+	return *place - 1;
+}
+
+static struct part *part_of(struct rows *rows, uint64_t bucket, uint64_t row)
+{
+	uint64_t *place = sn_map_put(&rows->index_of_part, bucket << 32 | row, NULL);
+
+	if (!*place) {
+		sn_vec_push(&rows->parts, (struct part){ (uint32_t)bucket, (uint32_t)row, 0 });
+		*place = rows->parts.count;
+	}
+	return &rows->parts.items[*place - 1];
+}
+
+/* The row has this time of the run. */
+static void span_add(struct rows *rows, size_t row, int64_t t0, int64_t t1)
+{
+	for (double at = (double)t0; rows->bucket_ns > 0 && at < (double)t1;) {
+		uint64_t bucket = (uint64_t)(at / rows->bucket_ns);
+		double end = fmin((double)(bucket + 1) * rows->bucket_ns, (double)t1);
+
+		if (end <= at)
+			end = at + 1;
+		part_of(rows, bucket, row)->ns += end - at;
+		at = end;
+	}
 }
 
 static size_t samples_before(const struct sn_experiment *e, uint32_t thread, int64_t t_ns)
@@ -93,19 +133,35 @@ static size_t samples_before(const struct sn_experiment *e, uint32_t thread, int
 	return low;
 }
 
-static size_t waits_of(const struct sn_experiment *e, uint32_t thread)
+static int64_t wait_end(const struct sn_wait *wait)
+{
+	return wait->time_ns + (int64_t)wait->duration_ns;
+}
+
+/* The first wait of the thread that ends behind t. */
+static size_t waits_from(const struct sn_experiment *e, uint32_t thread, int64_t t_ns)
 {
 	size_t low = 0, high = e->waits.count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
+		const struct sn_wait *wait = &e->waits.items[middle];
 
-		if (e->waits.items[middle].thread < thread)
+		if (wait->thread < thread || (wait->thread == thread && wait->time_ns < t_ns))
 			low = middle + 1;
 		else
 			high = middle;
 	}
+	if (low > 0 && e->waits.items[low - 1].thread == thread &&
+	    wait_end(&e->waits.items[low - 1]) > t_ns)
+		low--;
 	return low;
+}
+
+static bool is_wait_of(const struct sn_experiment *e, size_t wait, uint32_t thread, int64_t end_ns)
+{
+	return wait < e->waits.count && e->waits.items[wait].thread == thread &&
+	       e->waits.items[wait].time_ns < end_ns;
 }
 
 /* Calls that blocked within the piece are where its time passed. Gives what they took. */
@@ -115,23 +171,32 @@ static double blocked_add(struct rows *rows, const struct sn_experiment *e,
 {
 	double sum = 0;
 
-	for (size_t i = waits_of(e, row.thread);
-	     i < e->waits.count && e->waits.items[i].thread == row.thread &&
-	     e->waits.items[i].time_ns < piece->t1_ns;
-	     i++) {
+	for (size_t i = waits_from(e, row.thread, piece->t0_ns);
+	     is_wait_of(e, i, row.thread, piece->t1_ns); i++) {
 		const struct sn_wait *wait = &e->waits.items[i];
 		int64_t t0 = wait->time_ns > piece->t0_ns ? wait->time_ns : piece->t0_ns;
-		int64_t end = wait->time_ns + (int64_t)wait->duration_ns;
-		int64_t t1 = end < piece->t1_ns ? end : piece->t1_ns;
+		int64_t t1 = wait_end(wait) < piece->t1_ns ? wait_end(wait) : piece->t1_ns;
 
 		if (t1 <= t0)
 			continue;
+		row.kind = sn_critical_kind_of(wait->kind);
 		row.site = sn_critical_site(critical, wait->stack);
 		row.seconds = (double)(t1 - t0) / 1e9;
-		row_add(rows, &row);
+		span_add(rows, row_add(rows, &row), t0, t1);
 		sum += row.seconds;
 	}
 	return sum;
+}
+
+/* Whether a sample tells of computing: it lies in no call that blocked. `wait` moves on with it. */
+static bool is_computing(const struct sn_experiment *e, const struct sn_sample *sample,
+			 size_t *wait)
+{
+	while (is_wait_of(e, *wait, sample->thread, sample->time_ns) &&
+	       wait_end(&e->waits.items[*wait]) < sample->time_ns)
+		++*wait;
+	return sample->stack != SN_NONE &&
+	       !is_wait_of(e, *wait, sample->thread, sample->time_ns);
 }
 
 /* A piece between calls: calls that blocked, and the rest is shared among the functions that samples found
@@ -140,32 +205,40 @@ static void computing_add(struct rows *rows, const struct sn_experiment *e,
 			  const struct sn_critical *critical, const struct sn_critical_piece *piece,
 			  struct row row)
 {
-	size_t first = 0, end = 0;
+	size_t first = 0, end = 0, first_wait = 0, wait;
 	double all_ns = 0, seconds;
+	int64_t at = piece->t0_ns;
 
 	if (row.thread != SN_NONE) {
 		row.seconds -= blocked_add(rows, e, critical, piece, row);
 		first = samples_before(e, row.thread, piece->t0_ns);
 		end = samples_before(e, row.thread, piece->t1_ns);
+		first_wait = waits_from(e, row.thread, piece->t0_ns);
 	}
-	seconds = row.seconds;
+	wait = first_wait;
 	for (size_t i = first; i < end; i++)
-		if (e->samples.items[i].stack != SN_NONE)
+		if (is_computing(e, &e->samples.items[i], &wait))
 			all_ns += (double)e->samples.items[i].cpu_ns;
+	seconds = fmax(0, row.seconds);
 	if (all_ns <= 0) {
+		row.seconds = seconds;
 		if (piece->call != SN_NONE)
 			row.site = critical->calls.items[piece->call].site;
-		row_add(rows, &row);
+		if (seconds > 0)
+			span_add(rows, row_add(rows, &row), at, piece->t1_ns);
 		return;
 	}
+	wait = first_wait;
 	for (size_t i = first; i < end; i++) {
 		const struct sn_sample *sample = &e->samples.items[i];
 
-		if (sample->stack == SN_NONE)
+		if (!is_computing(e, sample, &wait))
 			continue;
 		row.site = sn_critical_site(critical, sample->stack);
 		row.seconds = seconds * (double)sample->cpu_ns / all_ns;
-		row_add(rows, &row);
+		/* it stands for what lies before it */
+		span_add(rows, row_add(rows, &row), at, i + 1 < end ? sample->time_ns : piece->t1_ns);
+		at = sample->time_ns;
 	}
 }
 
@@ -176,6 +249,7 @@ static void piece_add(struct rows *rows, const struct sn_experiment *e,
 			   .thread = piece->thread,
 			   .kind = piece->kind,
 			   .site = { SN_NONE, SN_NONE },
+			   .saved_s = NAN,
 			   .seconds = (double)(piece->t1_ns - piece->t0_ns) / 1e9 };
 
 	if (piece->kind == SN_CRITICAL_COMPUTE) {
@@ -184,85 +258,193 @@ static void piece_add(struct rows *rows, const struct sn_experiment *e,
 	}
 	if (piece->call != SN_NONE)
 		row.site = critical->calls.items[piece->call].site;
-	row_add(rows, &row);
+	span_add(rows, row_add(rows, &row), piece->t0_ns, piece->t1_ns);
 }
 
-/* ---- what a faster function would bring ---- */
-
-struct parts {
-	SN_VEC(struct part) items;
-};
-
-static int parts_compare(const void *a, const void *b)
+static void rows_free(struct rows *rows)
 {
-	const struct part *x = a, *y = b;
-
-	if (x->seconds != y->seconds)
-		return x->seconds > y->seconds ? -1 : 1;
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	return (x->function > y->function) - (x->function < y->function);
+	sn_vec_free(&rows->items);
+	sn_map_free(&rows->index);
+	sn_map_free(&rows->index_of_part);
+	sn_vec_free(&rows->parts);
 }
 
-/* The largest functions of the path, by kind. */
-static struct parts parts_of(const struct rows *rows, const struct sn_critical *critical,
-			     int64_t elapsed_ns)
+/* ---- rows of all threads, and what a faster function would bring ---- */
+
+static uint64_t sum_key(const struct row *row)
 {
-	struct parts parts = { 0 };
-	struct sn_map index = { 0 };
+	return (uint64_t)row->site.function << 4 | row->kind;
+}
+
+/* Sums up threads, processes and lines. */
+static struct rows rows_sum(const struct rows *rows)
+{
+	struct rows sums = { 0 };
+	struct sn_map threads = { 0 };
 
 	for (size_t i = 0; i < rows->items.count; i++) {
 		const struct row *row = &rows->items.items[i];
-		uint64_t *place;
+		uint64_t *place = sn_map_put(&sums.index, sum_key(row), NULL);
+		bool is_new;
+		struct row *sum;
 
-		if (row->site.function == SN_NONE)
-			continue;
-		place = sn_map_put(&index, (uint64_t)row->site.function << 3 | row->kind, NULL);
 		if (!*place) {
-			sn_vec_push(&parts.items, (struct part){ .kind = row->kind,
-								 .function = row->site.function });
-			*place = parts.items.count;
+			sn_vec_push(&sums.items, *row);
+			*place = sums.items.count;
+			sum = &sums.items.items[*place - 1];
+			sum->threads = 0;
+			sum->seconds = 0;
+			sum->largest_s = row->seconds;
 		}
-		parts.items.items[*place - 1].seconds += row->seconds;
+		sum = &sums.items.items[*place - 1];
+		sum->seconds += row->seconds;
+		if (sum->process != row->process)
+			sum->process = SN_NONE;
+		if (sum->thread != row->thread)
+			sum->thread = SN_NONE;
+		if (row->seconds > sum->largest_s) {
+			sum->largest_s = row->seconds;
+			sum->site = row->site;
+		}
+		sn_map_put(&threads, *place << 32 | row->thread, &is_new);
+		sum->threads += is_new && row->thread != SN_NONE;
 	}
-	if (parts.items.count)
-		qsort(parts.items.items, parts.items.count, sizeof(*parts.items.items),
-		      parts_compare);
-	if (parts.items.count > HALVED_MOST)
-		parts.items.count = HALVED_MOST;
-	for (size_t i = 0; i < parts.items.count; i++) {
-		struct part *part = &parts.items.items[i];
-		int64_t ns = sn_critical_halved_ns(critical, part->kind, part->function);
-
-		/* the old path, with its pieces halved, is still a path: the new one is no shorter */
-		part->saved_s =
-			ns < 0 ? NAN
-			       : fmin(fmax(0, (double)(elapsed_ns - ns) / 1e9), part->seconds / 2);
-	}
-	sn_map_free(&index);
-	return parts;
+	sn_map_free(&threads);
+	return sums;
 }
 
-static double saved_of(const struct parts *parts, const struct row *row)
+static int sums_compare(const void *a, const void *b)
 {
-	for (size_t i = 0; i < parts->items.count; i++)
-		if (parts->items.items[i].kind == row->kind &&
-		    parts->items.items[i].function == row->site.function)
-			return parts->items.items[i].saved_s;
-	return NAN;
+	const struct row *const *x = a, *const *y = b;
+
+	if ((*x)->seconds != (*y)->seconds)
+		return (*x)->seconds > (*y)->seconds ? -1 : 1;
+	return (sum_key(*x) > sum_key(*y)) - (sum_key(*x) < sum_key(*y));
+}
+
+/* Lets the run pass once for each of the largest sums. */
+static void savings_find(struct rows *sums, const struct sn_critical *critical, int64_t elapsed_ns)
+{
+	size_t count = 0;
+	struct row **largest = sn_alloc_zeroed(sums->items.count + 1, sizeof(struct row *));
+
+	for (size_t i = 0; i < sums->items.count; i++)
+		if (sums->items.items[i].site.function != SN_NONE)
+			largest[count++] = &sums->items.items[i];
+	qsort(largest, count, sizeof(struct row *), sums_compare);
+	for (size_t i = 0; i < count && i < HALVED_MOST; i++) {
+		struct row *row = largest[i];
+		int64_t ns = sn_critical_halved_ns(critical, row->kind, row->site.function);
+
+		/* the old path, with its pieces halved, is still a path: the new one is no shorter */
+		if (ns >= 0)
+			row->saved_s = fmin(fmax(0, (double)(elapsed_ns - ns) / 1e9),
+					    row->seconds / 2);
+	}
+	free(largest);
+}
+
+static const struct row *sum_of(const struct rows *sums, const struct row *row)
+{
+	const uint64_t *place = sn_map_get(&sums->index, sum_key(row));
+
+	return place ? &sums->items.items[*place - 1] : NULL;
+}
+
+/* ---- the answer in words ---- */
+
+/* What is best made faster: what saves most, else what has most. */
+static const struct row *best_of(const struct rows *sums)
+{
+	const struct row *best = NULL;
+
+	for (size_t i = 0; i < sums->items.count; i++) {
+		const struct row *row = &sums->items.items[i];
+		double saves = isnan(row->saved_s) ? 0 : row->saved_s;
+		double best_saves = best && !isnan(best->saved_s) ? best->saved_s : 0;
+
+		if (!best || saves > best_saves ||
+		    (saves >= best_saves && row->seconds > best->seconds))
+			best = row;
+	}
+	return best;
+}
+
+static void sentence_add(struct sn_text *out, const struct sn_program *program,
+			 const struct row *row, double elapsed_s)
+{
+	static const char *const what[SN_CRITICAL_KINDS] = {
+		[SN_CRITICAL_COMPUTE] = "computing",
+		[SN_CRITICAL_MPI] = "calls of MPI",
+		[SN_CRITICAL_SYNC] = "waits for other threads",
+		[SN_CRITICAL_IO] = "reading and writing",
+		[SN_CRITICAL_POLL] = "waits for events",
+		[SN_CRITICAL_SLEEP] = "sleep",
+		[SN_CRITICAL_OTHER] = "blocking calls",
+		[SN_CRITICAL_START] = "the time before the process began",
+		[SN_CRITICAL_END] = "the time after the last one ended",
+	};
+
+	sn_text_addf(out, "Of the elapsed time %.1f %% is %s", 100 * row->seconds / elapsed_s,
+		     what[row->kind]);
+	if (row->site.function != SN_NONE)
+		sn_text_addf(out, " in %s", program->functions.items[row->site.function].name);
+	if (row->threads > 1)
+		sn_text_addf(out, ", in %u threads", row->threads);
+	if (!isnan(row->saved_s) && row->saved_s >= 0.0005 * elapsed_s)
+		sn_text_addf(out, ": with half of it the run would take %.1f %% less",
+			     100 * row->saved_s / elapsed_s);
+	else if (!isnan(row->saved_s))
+		sn_text_add(out, ": with half of it the run would be no shorter, as other "
+				 "threads or ranks come close");
+	sn_text_add(out, ".");
+}
+
+/* ---- when ---- */
+
+/* By row: "[[t0,t1],..]" in seconds, of the parts of the run of which it has most. */
+static struct sn_text *spans_make(const struct rows *rows)
+{
+	struct part *owners = sn_alloc_zeroed(BUCKETS + 1, sizeof(*owners));
+	struct sn_text *texts = sn_alloc_zeroed(rows->items.count + 1, sizeof(*texts));
+
+	for (size_t i = 0; i < rows->parts.count; i++) {
+		const struct part *part = &rows->parts.items[i];
+		struct part *owner = &owners[part->bucket < BUCKETS ? part->bucket : BUCKETS];
+
+		if (part->ns > owner->ns || (part->ns >= owner->ns && part->row < owner->row))
+			*owner = *part;
+	}
+	for (size_t first = 0, end; first <= BUCKETS; first = end) {
+		struct sn_text *text = &texts[owners[first].row];
+
+		for (end = first + 1; end <= BUCKETS && owners[end].ns > 0 &&
+				      owners[end].row == owners[first].row;)
+			end++;
+		if (owners[first].ns > 0)
+			sn_text_addf(text, "%c[%.6g,%.6g]", text->length ? ',' : '[',
+				     (double)first * rows->bucket_ns / 1e9,
+				     (double)end * rows->bucket_ns / 1e9);
+	}
+	for (size_t i = 0; i < rows->items.count; i++)
+		sn_text_add(&texts[i], texts[i].length ? "]" : "[]");
+	free(owners);
+	return texts;
 }
 
 static void row_show(struct sn_table *table, const struct sn_view_input *input,
-		     const struct sn_mpi *mpi, const struct parts *parts, const struct row *row)
+		     const struct sn_mpi *mpi, const struct row *row)
 {
-	double saved_s = saved_of(parts, row);
 	const struct sn_experiment *e = input->profile->experiment;
 	const struct sn_program *program = input->profile->program;
 
 	sn_table_add_row(table);
-	sn_table_set_int(table, K_PROCESS, row->process);
+	if (row->process != SN_NONE)
+		sn_table_set_int(table, K_PROCESS, row->process);
 	if (row->thread != SN_NONE)
 		sn_table_set_int(table, K_THREAD, e->threads.items[row->thread].tid);
+	if (row->threads)
+		sn_table_set_int(table, K_THREADS, row->threads);
 	sn_table_set_text(table, K_KIND, sn_critical_kind_name(row->kind));
 	if (row->site.function != SN_NONE)
 		sn_table_set_text(table, K_FUNCTION,
@@ -277,14 +459,47 @@ static void row_show(struct sn_table *table, const struct sn_view_input *input,
 	sn_table_set_real(table, K_TIME, row->seconds);
 	if (e->elapsed_ns > 0)
 		sn_table_set_real(table, K_SHARE, row->seconds * 1e9 / (double)e->elapsed_ns);
-	if (mpi->ranks && mpi->ranks[row->process] >= 0)
+	if (row->process != SN_NONE && mpi->ranks && mpi->ranks[row->process] >= 0)
 		sn_table_set_int(table, K_RANK, mpi->ranks[row->process]);
-	if (!isnan(saved_s)) {
-		sn_table_set_real(table, K_SAVED, saved_s);
+	if (!isnan(row->saved_s)) {
+		sn_table_set_real(table, K_SAVED, row->saved_s);
 		if (e->elapsed_ns > 0)
 			sn_table_set_real(table, K_SAVED_SHARE,
-					  saved_s * 1e9 / (double)e->elapsed_ns);
+					  row->saved_s * 1e9 / (double)e->elapsed_ns);
 	}
+}
+
+/* The sentence stands in the first row of what it tells of. */
+static void rows_show(struct sn_table *table, const struct sn_view_input *input,
+		      const struct sn_mpi *mpi, const struct rows *rows, const struct rows *sums)
+{
+	const struct sn_experiment *e = input->profile->experiment;
+	const struct row *best = best_of(sums);
+	const struct rows *shown = input->sums_rows ? sums : rows;
+	struct sn_text *spans = input->sums_rows ? NULL : spans_make(rows);
+	bool is_told = false;
+
+	for (size_t i = 0; i < shown->items.count; i++) {
+		struct row row = shown->items.items[i];
+		const struct row *sum = sum_of(sums, &row);
+
+		row.saved_s = sum ? sum->saved_s : NAN;
+		row_show(table, input, mpi, &row);
+		if (spans) {
+			sn_table_set_text(table, K_SPANS, spans[i].chars);
+			sn_text_free(&spans[i]);
+		}
+		if (sum == best && !is_told && e->elapsed_ns > 0) {
+			struct sn_text sentence = { 0 };
+
+			sentence_add(&sentence, input->profile->program, best,
+				     (double)e->elapsed_ns / 1e9);
+			sn_table_set_text(table, K_SENTENCE, sentence.chars);
+			sn_text_free(&sentence);
+			is_told = true;
+		}
+	}
+	free(spans);
 }
 
 static sn_status critical_fill(const struct sn_view_input *input, struct sn_table *table,
@@ -294,8 +509,7 @@ static sn_status critical_fill(const struct sn_view_input *input, struct sn_tabl
 	struct sn_mpi *own = NULL, **mpi = input->mpi ? input->mpi : &own;
 	struct sn_locks *own_locks = NULL, **locks = input->locks ? input->locks : &own_locks;
 	struct sn_critical *critical;
-	struct rows rows = { 0 };
-	struct parts parts;
+	struct rows rows = { .bucket_ns = (double)e->elapsed_ns / BUCKETS }, sums;
 	sn_status status = *mpi ? SN_OK : sn_mpi_read(e, mpi, err);
 
 	if (status == SN_OK && !*locks)
@@ -307,16 +521,26 @@ static sn_status critical_fill(const struct sn_view_input *input, struct sn_tabl
 	critical = sn_critical_of(input->profile->program, *mpi, *locks);
 	for (size_t i = 0; i < critical->pieces.count; i++)
 		piece_add(&rows, e, critical, &critical->pieces.items[i]);
-	parts = parts_of(&rows, critical, e->elapsed_ns);
-	for (size_t i = 0; i < rows.items.count; i++)
-		row_show(table, input, *mpi, &parts, &rows.items.items[i]);
-	sn_vec_free(&parts.items);
-	sn_vec_free(&rows.items);
-	sn_map_free(&rows.index);
+	sums = rows_sum(&rows);
+	savings_find(&sums, critical, e->elapsed_ns);
+	rows_show(table, input, *mpi, &rows, &sums);
+	rows_free(&rows);
+	rows_free(&sums);
 	sn_critical_free(critical);
 	sn_locks_free(own_locks);
 	sn_mpi_free(own);
 	return SN_OK;
+}
+
+static void sentence_put(const struct sn_table *table, FILE *out)
+{
+	for (size_t i = 0; i < table->row_count; i++) {
+		const struct sn_cell *cell =
+			&table->cells.items[i * table->column_count + K_SENTENCE];
+
+		if (cell->is_known)
+			fprintf(out, "%s\n", cell->text);
+	}
 }
 
 static void why_no_path(const struct sn_view_input *input, struct sn_text *out)
@@ -340,6 +564,10 @@ static const struct sn_explanation critical_words[] = {
 	  "It is less than half of their time where another thread or rank then is the last one.",
 	  "saved_share" },
 	{ "saved_share", "share", "saved_s as a share of the elapsed time.", "saved_s" },
+	{ "spans", "text",
+	  "On the critical path: when the row has most of the path, as begin and end in seconds, in "
+	  "thousandths of the run.",
+	  "time_s" },
 	{ 0 },
 };
 
@@ -353,11 +581,14 @@ const struct sn_view sn_view_critical = {
 	.words = critical_words,
 	.data_columns =
 		"process,thread,kind,function,file,line,time_s,share,rank,saved_s,saved_share",
-	.text_columns = "share,time_s,saved_share,rank,thread,kind,function,source",
+	.text_columns = "share,time_s,saved_share,rank,threads,kind,function,source",
 	.sort = "time_s",
 	.share_column = "share",
 	.page_title = "Critical path",
+	.page_group = "Why",
+	.page_columns = "share,time_s,saved_share,process,rank,thread,kind,function,source,spans,sentence",
 	.is_in_report = true,
 	.fill = critical_fill,
 	.why_empty = why_no_path,
+	.put_below = sentence_put,
 };

@@ -110,7 +110,9 @@ const struct sn_explanation sn_explained_values[] = {
 	/* ---- kinds of waits ---- */
 	{ "lock", "wait", "In a call for a mutex or a read-write lock.", "kind blocked_s" },
 	{ "condition", "wait",
-	  "In a call that waits for another thread: condition variable, semaphore, barrier, join.",
+	  "In a call that waits for another thread: condition variable, semaphore, barrier.",
+	  "kind blocked_s" },
+	{ "join", "wait", "In pthread_join and its kin: waiting for a thread to end.",
 	  "kind blocked_s" },
 	{ "poll", "wait", "In poll, select or epoll_wait: waiting for events.", "kind blocked_s" },
 	{ "sleep", "wait",

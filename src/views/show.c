@@ -236,6 +236,7 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 				    "--metric goes with functions, loops, lines, modules, tree and "
 				    "callers, not with '%s'",
 				    view->name);
+	ours.sums_rows = how->format == SN_FORMAT_TEXT && !how->columns && !how->filter;
 	if (!ours.heap)
 		ours.heap = &heap;
 	if (!ours.mpi)

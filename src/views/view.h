@@ -34,6 +34,7 @@ struct sn_view_input {
 	bool all_paths;				 /* trees: no pruning */
 	bool by_call_line;			 /* trees */
 	bool with_callers;			 /* heap: sites as trees of their callers */
+	bool sums_rows; /* for people: where a view says so, rows are sums over threads */
 	bool with_runtime_loops;
 	bool is_utf8;	  /* marks may be other than ASCII */
 	size_t row_limit; /* samples: rows wanted, 0: all */

@@ -28,12 +28,13 @@ enum sn_sample_flags {
 
 enum sn_wait_kind {
 	SN_WAIT_LOCK,	   /* mutex, rwlock, spin turned sleep */
-	SN_WAIT_CONDITION, /* condition variable, semaphore, barrier, join */
+	SN_WAIT_CONDITION, /* condition variable, semaphore, barrier */
 	SN_WAIT_IO,	   /* read, write, fsync, send, recv ... */
 	SN_WAIT_POLL,	   /* poll, select, epoll_wait */
 	SN_WAIT_SLEEP,
 	SN_WAIT_CHILD, /* wait4, waitpid */
 	SN_WAIT_OTHER, /* futex and other system calls made directly */
+	SN_WAIT_JOIN,  /* the end of a thread */
 	SN_WAIT_KINDS,
 };
 

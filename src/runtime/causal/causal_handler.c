@@ -18,7 +18,7 @@ enum {
 
 #define ASKED                                                                                      \
 	(1u << SN_WAIT_LOCK | 1u << SN_WAIT_CONDITION | 1u << SN_WAIT_IO | 1u << SN_WAIT_POLL |    \
-	 1u << SN_WAIT_CHILD | 1u << SN_WAIT_OTHER)
+	 1u << SN_WAIT_JOIN | 1u << SN_WAIT_CHILD | 1u << SN_WAIT_OTHER)
 
 struct sn_causal_control *sn_causal_control;
 /* Where the ranges lie in this process, in their order; 0: their module is not there. */
@@ -308,7 +308,8 @@ static bool was_woken(const struct sn_call *call)
 	switch (call->group) {
 	case SN_WAIT_LOCK:
 		return call->result == 0;
-	case SN_WAIT_CONDITION: /* not at the end of its time */
+	case SN_WAIT_CONDITION:
+	case SN_WAIT_JOIN: /* not at the end of its time */
 		return IS(sem_wait) || IS(sem_timedwait) ? call->result == 0
 							 : call->result != ETIMEDOUT;
 	case SN_WAIT_CHILD:

@@ -65,7 +65,9 @@ static void begin_thread(struct sn_thread *thread, enum sn_thread_origin origin)
 		return;
 	memset(sn_sync_of(thread), 0, offsetof(struct sn_sync_thread, paths.frames));
 	sn_calls_ask(thread, &sn_sync_collector,
-		     1u << SN_WAIT_LOCK | 1u << SN_WAIT_CONDITION | 1u << SN_WAIT_OTHER, true);
+		     1u << SN_WAIT_LOCK | 1u << SN_WAIT_CONDITION | 1u << SN_WAIT_JOIN |
+			     1u << SN_WAIT_OTHER,
+		     true);
 }
 
 struct sn_collector sn_sync_collector = {

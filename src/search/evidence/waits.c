@@ -52,12 +52,12 @@ static enum column column_of(const struct sn_recorded *r, const struct sn_wait *
 		return IO;
 	case SN_WAIT_LOCK:
 		return is_in_heap(program, wait->stack) ? HEAP : LOCK;
+	case SN_WAIT_JOIN:
+		return is_idle(r->profile, wait->thread) ? COLUMNS : JOIN;
 	case SN_WAIT_CONDITION:
 		if (is_idle(r->profile, wait->thread))
 			return COLUMNS;
-		return name_has(program, called, "join")   ? JOIN
-		       : name_has(program, called, "sem_") ? SEMAPHORE
-							   : CONDITION;
+		return name_has(program, called, "sem_") ? SEMAPHORE : CONDITION;
 	default:
 		return COLUMNS;
 	}

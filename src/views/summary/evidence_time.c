@@ -99,7 +99,7 @@ static int pause_of(const struct sn_program *program, uint32_t stack, uint32_t k
 		[SN_WAIT_LOCK] = SN_PAUSE_LOCK,	   [SN_WAIT_CONDITION] = SN_PAUSE_SIGNAL,
 		[SN_WAIT_IO] = SN_PAUSE_IO,	   [SN_WAIT_POLL] = SN_PAUSE_POLL,
 		[SN_WAIT_SLEEP] = SN_PAUSE_SLEEP,  [SN_WAIT_CHILD] = SN_PAUSE_CHILD,
-		[SN_WAIT_OTHER] = SN_PAUSE_SIGNAL,
+		[SN_WAIT_OTHER] = SN_PAUSE_SIGNAL, [SN_WAIT_JOIN] = WAIT_JOIN,
 	};
 	const char *name;
 
@@ -109,8 +109,6 @@ static int pause_of(const struct sn_program *program, uint32_t stack, uint32_t k
 		return SN_PAUSE_MPI;
 	if (program->classes[stack].user == SN_CATEGORY_OPENMP)
 		return SN_PAUSE_OPENMP;
-	if (kind == SN_WAIT_CONDITION && strstr(name, "join"))
-		return WAIT_JOIN;
 	if (kind == SN_WAIT_CONDITION && strstr(name, "barrier"))
 		return SN_PAUSE_BARRIER;
 	return plain[kind < SN_WAIT_KINDS ? kind : SN_WAIT_OTHER];
