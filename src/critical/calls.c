@@ -290,66 +290,79 @@ static int64_t end_of(const struct sn_wait *wait)
 	return wait->time_ns + (int64_t)wait->duration_ns;
 }
 
-/* Of each blocking call the last poll of its thread until then, itself included; SIZE_MAX: none. The caller frees. */
-static size_t *polls_find(const struct sn_experiment *e)
-{
-	size_t *polls = sn_alloc_zeroed(e->waits.count + 1, sizeof(*polls)), last = SIZE_MAX;
-
-	for (size_t i = 0; i < e->waits.count; i++) {
-		if (i && e->waits.items[i].thread != e->waits.items[i - 1].thread)
-			last = SIZE_MAX;
-		if (e->waits.items[i].kind == SN_WAIT_POLL)
-			last = i;
-		polls[i] = last;
-	}
-	return polls;
-}
-
-/* Since when who waits has asked the one that ended its wait, which polled until then; -1: it has not. */
+/* When who waits asked the one that ended its wait, which polled until then: as it ended its poll, or as the
+ * wait began, and before it was blocked by something else. */
 static int64_t asked_at(const struct gatherer *g, const struct sn_critical_wait *wait,
 			const struct sn_wait *poll)
 {
-	uint32_t thread = g->graph->lanes.items[wait->lane].thread;
 	int64_t ns = end_of(poll) < wait->t0_ns ? end_of(poll) : wait->t0_ns;
-	size_t blocked = blocked_before(g->e, thread, ns);
+	size_t blocked = blocked_before(g->e, g->graph->lanes.items[wait->lane].thread, ns);
 	const struct sn_wait *own = &g->e->waits.items[blocked == SIZE_MAX ? 0 : blocked];
 
-	if (end_of(poll) > wait->released_ns ||
-	    (blocked != SIZE_MAX && end_of(own) > ns && own->time_ns < wait->t0_ns))
-		return -1;
+	/* who writes may do so to ask; a call that ends behind the begin of the wait is the wait itself */
+	if (blocked != SIZE_MAX && own->kind != SN_WAIT_IO && end_of(own) > ns &&
+	    end_of(own) <= wait->t0_ns)
+		ns = own->time_ns;
 	return ns;
 }
 
+static int enders_compare(const void *a, const void *b)
+{
+	const struct sn_critical_wait *x = a, *y = b;
+
+	if (x->by != y->by)
+		return x->by < y->by ? -1 : 1;
+	if (x->released_ns != y->released_ns)
+		return x->released_ns < y->released_ns ? -1 : 1;
+	return (x->t0_ns > y->t0_ns) - (x->t0_ns < y->t0_ns);
+}
+
+/* The first wait that this lane ended at this moment or later; NULL: none. `waits`: by enders_compare. */
+static const struct sn_critical_wait *next_ended(const struct sn_critical_wait *waits, size_t count,
+						 uint32_t by, int64_t ns)
+{
+	struct sn_critical_wait key = { .t0_ns = INT64_MIN, .by = by, .released_ns = ns };
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (enders_compare(&waits[middle], &key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < count && waits[low].by == by ? &waits[low] : NULL;
+}
+
 /*
- * A thread that polled for events and then did what another one of its process waited for had been asked to, by
- * that one, if it was not blocked then: as it began to wait, or before. So what the one that asks did until then is what the
- * poll waited for. Else the path would end in a thread that serves.
+ * A thread that polled for events and next did what another one of its process waited for had been asked to by
+ * that one: as it began to wait, or before. So the poll waited for what the one that asks did until then. Else the path would end in a thread that serves.
  */
 static void requests_add(struct gatherer *g)
 {
-	size_t count = g->graph->waits.count, *polls = polls_find(g->e);
+	size_t count = g->graph->waits.count;
+	struct sn_critical_wait *ended = sn_alloc_zeroed(count + 1, sizeof(*ended));
 
-	for (size_t i = 0; i < count; i++) {
-		struct sn_critical_wait wait = g->graph->waits.items[i];
-		const struct sn_critical_lane *by = &g->graph->lanes.items[wait.by];
-		const struct sn_wait *poll;
-		size_t last;
-		int64_t asked_ns;
+	for (size_t i = 0; i < count; i++)
+		ended[i] = g->graph->waits.items[i];
+	qsort(ended, count, sizeof(*ended), enders_compare);
+	for (size_t i = 0; i < g->e->waits.count; i++) {
+		const struct sn_wait *poll = &g->e->waits.items[i];
+		const struct sn_critical_wait *next;
 
-		if (by->process != g->graph->lanes.items[wait.lane].process)
+		if (poll->kind != SN_WAIT_POLL)
 			continue;
-		last = blocked_before(g->e, by->thread, wait.t0_ns);
-		if (last == SIZE_MAX || polls[last] == SIZE_MAX)
-			continue;
-		poll = &g->e->waits.items[polls[last]];
-		asked_ns = asked_at(g, &wait, poll);
-		if (asked_ns >= 0)
-			wait_add(g, (struct sn_critical_wait){ .t0_ns = poll->time_ns,
-							       .released_ns = asked_ns,
-							       .lane = wait.by,
-							       .by = wait.lane });
+		next = next_ended(ended, count, poll->thread, end_of(poll));
+		if (next && g->graph->lanes.items[next->lane].process ==
+				    g->graph->lanes.items[next->by].process)
+			wait_add(g,
+				 (struct sn_critical_wait){ .t0_ns = poll->time_ns,
+							    .released_ns = asked_at(g, next, poll),
+							    .lane = next->by,
+							    .by = next->lane });
 	}
-	free(polls);
+	free(ended);
 }
 
 /* ---- order ---- */

@@ -346,8 +346,9 @@ static void lanes_open(struct replay *replay)
 		at->samples_end =
 			first_of(e->samples.items, e->samples.count, sizeof(struct sn_sample),
 				 offsetof(struct sn_sample, thread), lane->thread + 1);
-		at->wait = at->sample_wait = first_of(e->waits.items, e->waits.count, sizeof(struct sn_wait),
-				    offsetof(struct sn_wait, thread), lane->thread);
+		at->wait = at->sample_wait =
+			first_of(e->waits.items, e->waits.count, sizeof(struct sn_wait),
+				 offsetof(struct sn_wait, thread), lane->thread);
 		at->waits_end = first_of(e->waits.items, e->waits.count, sizeof(struct sn_wait),
 					 offsetof(struct sn_wait, thread), lane->thread + 1);
 	}

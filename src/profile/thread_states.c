@@ -17,14 +17,10 @@ struct builder {
 };
 
 static const enum sn_state_kind of_wait[SN_WAIT_KINDS] = {
-	[SN_WAIT_LOCK] = SN_STATE_LOCK,
-	[SN_WAIT_CONDITION] = SN_STATE_LOCK,
-	[SN_WAIT_JOIN] = SN_STATE_LOCK,
-	[SN_WAIT_IO] = SN_STATE_IO,
-	[SN_WAIT_POLL] = SN_STATE_POLL,
-	[SN_WAIT_SLEEP] = SN_STATE_SLEEP,
-	[SN_WAIT_CHILD] = SN_STATE_CHILD,
-	[SN_WAIT_OTHER] = SN_STATE_OTHER_WAIT,
+	[SN_WAIT_LOCK] = SN_STATE_LOCK,	  [SN_WAIT_CONDITION] = SN_STATE_LOCK,
+	[SN_WAIT_JOIN] = SN_STATE_LOCK,	  [SN_WAIT_IO] = SN_STATE_IO,
+	[SN_WAIT_POLL] = SN_STATE_POLL,	  [SN_WAIT_SLEEP] = SN_STATE_SLEEP,
+	[SN_WAIT_CHILD] = SN_STATE_CHILD, [SN_WAIT_OTHER] = SN_STATE_OTHER_WAIT,
 };
 
 static void add(struct builder *b, uint32_t function, enum sn_state_kind state, uint64_t ns)

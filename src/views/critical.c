@@ -54,7 +54,7 @@ struct row {
 	enum sn_critical_kind kind;
 	struct sn_site site;
 	double seconds;
-	double saved_s; /* what halving it would save, in all threads; NAN: not known */
+	double saved_s;	  /* what halving it would save, in all threads; NAN: not known */
 	double largest_s; /* of the rows that it is the sum of */
 };
 
@@ -195,8 +195,7 @@ static bool is_computing(const struct sn_experiment *e, const struct sn_sample *
 	while (is_wait_of(e, *wait, sample->thread, sample->time_ns) &&
 	       wait_end(&e->waits.items[*wait]) < sample->time_ns)
 		++*wait;
-	return sample->stack != SN_NONE &&
-	       !is_wait_of(e, *wait, sample->thread, sample->time_ns);
+	return sample->stack != SN_NONE && !is_wait_of(e, *wait, sample->thread, sample->time_ns);
 }
 
 /* A piece between calls: calls that blocked, and the rest is shared among the functions that samples found
@@ -237,7 +236,8 @@ static void computing_add(struct rows *rows, const struct sn_experiment *e,
 		row.site = sn_critical_site(critical, sample->stack);
 		row.seconds = seconds * (double)sample->cpu_ns / all_ns;
 		/* it stands for what lies before it */
-		span_add(rows, row_add(rows, &row), at, i + 1 < end ? sample->time_ns : piece->t1_ns);
+		span_add(rows, row_add(rows, &row), at,
+			 i + 1 < end ? sample->time_ns : piece->t1_ns);
 		at = sample->time_ns;
 	}
 }
@@ -338,8 +338,8 @@ static void savings_find(struct rows *sums, const struct sn_critical *critical, 
 
 		/* the old path, with its pieces halved, is still a path: the new one is no shorter */
 		if (ns >= 0)
-			row->saved_s = fmin(fmax(0, (double)(elapsed_ns - ns) / 1e9),
-					    row->seconds / 2);
+			row->saved_s =
+				fmin(fmax(0, (double)(elapsed_ns - ns) / 1e9), row->seconds / 2);
 	}
 	free(largest);
 }
@@ -418,8 +418,8 @@ static struct sn_text *spans_make(const struct rows *rows)
 	for (size_t first = 0, end; first <= BUCKETS; first = end) {
 		struct sn_text *text = &texts[owners[first].row];
 
-		for (end = first + 1; end <= BUCKETS && owners[end].ns > 0 &&
-				      owners[end].row == owners[first].row;)
+		for (end = first + 1;
+		     end <= BUCKETS && owners[end].ns > 0 && owners[end].row == owners[first].row;)
 			end++;
 		if (owners[first].ns > 0)
 			sn_text_addf(text, "%c[%.6g,%.6g]", text->length ? ',' : '[',
@@ -586,7 +586,8 @@ const struct sn_view sn_view_critical = {
 	.share_column = "share",
 	.page_title = "Critical path",
 	.page_group = "Why",
-	.page_columns = "share,time_s,saved_share,process,rank,thread,kind,function,source,spans,sentence",
+	.page_columns =
+		"share,time_s,saved_share,process,rank,thread,kind,function,source,spans,sentence",
 	.is_in_report = true,
 	.fill = critical_fill,
 	.why_empty = why_no_path,
