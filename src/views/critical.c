@@ -580,7 +580,7 @@ const struct sn_view sn_view_critical = {
 	.column_count = sizeof(critical_columns) / sizeof(*critical_columns),
 	.words = critical_words,
 	.data_columns =
-		"process,thread,kind,function,file,line,time_s,share,rank,saved_s,saved_share",
+		"process,thread,kind,function,file,line,time_s,share,rank,saved_s,saved_share,threads",
 	.text_columns = "share,time_s,saved_share,rank,threads,kind,function,source",
 	.sort = "time_s",
 	.share_column = "share",

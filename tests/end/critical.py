@@ -1,4 +1,6 @@
 """The critical path over threads, of programs whose path is known by construction."""
+import re
+
 from sonde_test import Test
 
 t = Test()
@@ -71,6 +73,27 @@ beside('fork_join', of, elapsed_s, quick=0)
 told, last, of, rows, elapsed_s = run_of('children')
 on_path('children', of, elapsed_s, serial=told['serial'], slow=told['slow'])
 t.equal(len({row['process'] for row in rows if row['function'] == 'slow'}), 5, 'children: each child is on the path')
+
+told, last, of, rows, elapsed_s = run_of('sleep')
+asleep = {row['function']: row['time_s'] for row in rows if row['kind'] == 'sleep'}
+on_path('sleep', asleep, elapsed_s, rests=told['rests'])
+on_path('sleep', of, elapsed_s, slow=told['slow'])
+t.equal([r['kind'] for r in rows if r['function'] == 'rests' and r['time_s'] > 0.01 * told['rests']], ['sleep'],
+        'sleep: a call that sleeps is a wait of its kind')
+t.check(saved_by(rows, 'rests') > 0.4 * told['rests'], 'sleep: half of it is saved', rows)
+joined = [row for row in t.show('waits', 'sleep.1', '--all')['rows'] if 'join' in row['function']]
+t.equal({row['kind'] for row in joined}, {'join'}, 'a wait for the end of a thread has its own kind')
+
+# People see one row for all threads, and the answer in words; data have each thread, and when it was on the path.
+shown = t.run('show', 'critical', 'lock.1').stdout
+t.equal(len(re.findall(r'\b2  compute +inside\b', shown)), 1, 'text: one row for both threads')
+t.check(re.search(r'^Of the elapsed time [\d.]+ % is computing in inside, in 2 threads: .* less\.$', shown, re.M), 'text: the answer', shown)
+rows = t.show('critical', 'lock.1', '--all', '--cols', 'function,thread,time_s,spans')['rows']
+end = 0
+for begin, until in sorted(span for row in rows for span in row['spans']):
+    t.check(begin >= end - 1e-6, 'spans do not overlap', begin, end)
+    end = until
+t.check(sum(u - b for row in rows for b, u in row['spans']) > 0.98 * t.show('summary', 'lock.1')['elapsed_s'], 'spans cover the run', rows)
 
 t.run('record', '-q', '-o', 'plain.1', program, 'fork_join')
 shown = t.run('show', 'critical', 'plain.1')

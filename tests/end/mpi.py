@@ -111,6 +111,59 @@ def critical_path():
                 f'{mpi}: the eight sleeps that others waited for are on it', *path)
 
 
+THREADED = '''
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+static double now(clockid_t clock) { struct timespec t; clock_gettime(clock, &t); return t.tv_sec + t.tv_nsec / 1e9; }
+static double took;
+__attribute__((noipa)) static void slow(void)
+{
+	double began = now(CLOCK_MONOTONIC), until = now(CLOCK_THREAD_CPUTIME_ID) + .25;
+	while (now(CLOCK_THREAD_CPUTIME_ID) < until)
+		for (volatile int i = 0; i < 100000; i++)
+			;
+	took = now(CLOCK_MONOTONIC) - began;
+}
+static void *works(void *unused) { slow(); return unused; }
+int main(int count, char **words)
+{
+	int rank, value = 0;
+	pthread_t thread;
+	MPI_Init(&count, &words);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	if (rank == 0) {
+		pthread_create(&thread, NULL, works, NULL);
+		pthread_join(thread, NULL);
+		MPI_Send(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+		printf("slow %.9f\\n", took);
+	} else {
+		MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	}
+	MPI_Finalize();
+	return 0;
+}
+'''
+
+
+def with_locks():
+    """With locks traced as well, the path of ranks goes through the thread that the sender waited for, and not through the
+    threads of the MPI library that serve it."""
+    for mpi in MPIS:
+        name = f'threaded.{mpi}'
+        run = record(mpi, name, 2, '--sync', build(mpi, THREADED, '-pthread'))
+        t.equal(run.returncode, 0, f'{mpi}: --mpi and --sync together')
+        took = float(run.stdout.split()[1])
+        rows, elapsed = rows_of('critical', name), t.show('summary', name)['elapsed_s']
+        t.within(sum(r['time_s'] for r in rows), elapsed, 1e-6, f'{mpi}, with locks: the pieces sum to the elapsed time')
+        slow = [r for r in rows if r['function'] == 'slow' and r['kind'] == 'compute']
+        t.check(sum(r['time_s'] for r in slow) >= took - 0.05 * elapsed, f'{mpi}: the thread behind the sender is on the path', took, *rows)
+        t.equal({r['rank'] for r in slow}, {0}, f'{mpi}: in its rank')
+        t.check(max([r['saved_s'] or 0 for r in slow], default=0) >= took / 2 - 0.1 * elapsed, f'{mpi}: halving it saves half of it', took, *rows)
+        t.check(rows_of('locks', name) and rows_of('mpi', name), f'{mpi}: both traces are there')
+
+
 def fortran():
     for mpi in MPIS:
         if not t.has('mpif90.' + mpi):
@@ -243,10 +296,10 @@ int main(void) { int flag = 5; return MPI_Initialized ? MPI_Initialized(&flag) *
     t.check('MPI was not traced' in run.stderr, 'without --mpi it says what would trace it', run.stderr)
 
 
-tests = {'random': lambda: random_programs(range(1, 4), 120), 'planted': planted, 'critical': critical_path, 'fortran': fortran, 'killed': killed,
+tests = {'random': lambda: random_programs(range(1, 4), 120), 'planted': planted, 'critical': critical_path, 'with_locks': with_locks, 'fortran': fortran, 'killed': killed,
          'tools': tools, 'random_many': lambda: random_programs(range(4, 24), 400)}
 refused()
-for which in chosen or ['random', 'planted', 'critical', 'fortran', 'killed', 'tools']:
+for which in chosen or ['random', 'planted', 'critical', 'with_locks', 'fortran', 'killed', 'tools']:
     if MPIS:
         tests[which]()
     else:

@@ -63,7 +63,7 @@ for (const [theme, name] of [[0, 'light'], [1, 'dark']]) {
 	same(near, [], `no two meanings share a colour: ${name}`);
 }
 check(Object.values(GROUPS).every((g) => Object.values(g).every((c) => /^#[0-9a-f]{6}$/.test(c[0]) && /^#[0-9a-f]{6}$/.test(c[1]))), 'every colour has a light and a dark form');
-same([WAITS.length, workColour('program'), workColour('no such')], [7, '--c-program', '--c-other'], 'categories and kinds of waiting have colours');
+same([WAITS.length, workColour('program'), workColour('no such')], [8, '--c-program', '--c-other'], 'categories and kinds of waiting have colours');
 
 // Names in less room.
 same(shorten('main', 10), 'main', 'a name that fits stays');

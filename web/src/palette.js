@@ -53,6 +53,7 @@ const WAIT = { // kinds of blocking calls
 	sleep: ['#d8e6a0', '#4e6324', 'time to pass'],
 	child: ['#a0dcc6', '#1f685a', 'a child process'],
 	other: ['#d9cabb', '#746660', 'anything else'],
+	join: ['#c3e9ea', '#7d3f3b', 'a thread to end'],
 };
 const NAMED = { // modules, functions, loops, phases, variants: a legend stands beside
 	1: ['#1d4f91', '#7aa8e8', 'the first by weight'],
@@ -80,7 +81,7 @@ export const stateColour = (name) => variable('s', name);
 export const namedColour = (rank) => variable('n', rank < NAMED_COUNT ? rank + 1 : 'rest');
 export const NAMED_COUNT = Object.keys(NAMED).length - 1;
 // By number, as waits have it (docs/format/report-page.md).
-export const WAITS = [['lock', 'lock'], ['condition', 'condition'], ['I/O', 'io'], ['poll', 'poll'], ['sleep', 'sleep'], ['child process', 'child'], ['other', 'other']]
+export const WAITS = [['lock', 'lock'], ['condition', 'condition'], ['I/O', 'io'], ['poll', 'poll'], ['sleep', 'sleep'], ['child process', 'child'], ['other', 'other'], ['join', 'join']]
 	.map(([name, key]) => ({ name, colour: variable('w', key) }));
 
 const parts = (colour) => [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));

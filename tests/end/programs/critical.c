@@ -77,12 +77,24 @@ __attribute__((noipa)) static void outside(int turn)
 	outside_ns += outside_last_ns;
 }
 
+/* Sleeps, and does nothing else. */
+static double rests_ns, rests_last_ns;
+__attribute__((noipa)) static void rests(int units)
+{
+	double began = NOW(CLOCK_MONOTONIC);
+
+	usleep((useconds_t)units * 1000);
+	rests_last_ns = NOW(CLOCK_MONOTONIC) - began;
+	rests_ns += rests_last_ns;
+}
+
 /* All calls of each, and the last one. */
 static void tell(void)
 {
 #define TELL(name) printf(#name " %.9f %.9f\n", name##_ns / 1e9, name##_last_ns / 1e9);
 	WORKS(TELL)
 	TELL(outside)
+	TELL(rests)
 	fflush(stdout);
 }
 
@@ -213,6 +225,11 @@ int main(int count, char **words)
 	else if (strcmp(what, "fork_join") == 0)
 		for (lap = 1; lap <= 8; lap++) {
 			serial(5, -1, 0);
+			two(side);
+		}
+	else if (strcmp(what, "sleep") == 0)
+		for (lap = 1; lap <= 4; lap++) {
+			rests(60);
 			two(side);
 		}
 	else if (strcmp(what, "children") == 0)

@@ -257,3 +257,99 @@ TEST(a_wait_that_ran_out_of_time_began_before)
 	CHECK(is_near(halved(&made, critical, "f1"), 6));
 	made_end(&made, critical);
 }
+
+static void made_blocked(struct made *made, uint32_t thread, uint32_t function, int64_t t0,
+			 int64_t t1, enum sn_wait_kind kind)
+{
+	sn_vec_push(&made->e->waits, (struct sn_wait){ .time_ns = t0 * UNIT,
+						       .duration_ns = (uint64_t)(t1 - t0) * UNIT,
+						       .thread = thread,
+						       .stack = made->stacks[function],
+						       .kind = (uint8_t)kind });
+}
+
+static double halved_of(const struct made *made, const struct sn_critical *critical,
+			enum sn_critical_kind kind, const char *name)
+{
+	return (double)sn_critical_halved_ns(critical, kind, function_of(made, name)) / UNIT;
+}
+
+/* f0 computes 3, sleeps 4, reads 2, computes 1: what is halved is of one kind. */
+TEST(a_blocking_call_is_of_its_kind)
+{
+	struct made made;
+	struct sn_critical *critical;
+
+	made_begin(&made, 10);
+	made_thread(&made, 0, 10, 0);
+	made_samples(&made, 0, 0, 0, 3);
+	made_blocked(&made, 0, 0, 3, 7, SN_WAIT_SLEEP);
+	made_blocked(&made, 0, 0, 7, 9, SN_WAIT_IO);
+	/* the call's own CPU time is no computing */
+	made_samples(&made, 0, 1, 8, 9);
+	made_samples(&made, 0, 0, 9, 10);
+	critical = made_path(&made);
+	CHECK(is_near(halved_of(&made, critical, SN_CRITICAL_COMPUTE, "f0"), 8));
+	CHECK(is_near(halved_of(&made, critical, SN_CRITICAL_SLEEP, "f0"), 8));
+	CHECK(is_near(halved_of(&made, critical, SN_CRITICAL_IO, "f0"), 9));
+	CHECK(is_near(halved_of(&made, critical, SN_CRITICAL_POLL, "f0"), 10));
+	CHECK(is_near(halved_of(&made, critical, SN_CRITICAL_COMPUTE, "f1"), 10));
+	made_end(&made, critical);
+}
+
+/*
+ * Thread 1 polls from 0 on. Thread 0 computes (f0) and waits from 6 to 9 until 1, which was woken at `woken`, has served
+ * it (f1); then it goes on until 10. What 0 did before it asked is on the path, and no poll.
+ */
+static struct sn_critical *served_run(struct made *made, int64_t woken)
+{
+	made_begin(made, 10);
+	made_thread(made, 0, 10, 0);
+	made_thread(made, 0, 10, 1);
+	made_samples(made, 0, 0, 0, 6);
+	made_samples(made, 0, 0, 9, 10);
+	made_blocked(made, 1, 1, 0, woken, SN_WAIT_POLL);
+	made_samples(made, 1, 1, woken, 9);
+	made_blocked(made, 0, 0, 6, 9, SN_WAIT_CONDITION);
+	made_wait(made, 0, 6, 9, 9, 1, 0);
+	return made_path(made);
+}
+
+TEST(who_serves_was_asked)
+{
+	struct made made;
+	/* woken as it is waited for, and before */
+	struct sn_critical *critical = served_run(&made, 7);
+
+	CHECK(is_near(units_of(critical, 0, 10), 7));
+	CHECK(is_near(units_of(critical, 1, 10), 3));
+	CHECK(is_near(halved(&made, critical, "f0"), 6.5));
+	made_end(&made, critical);
+	critical = served_run(&made, 5);
+	CHECK(is_near(units_of(critical, 0, 10), 6));
+	CHECK(is_near(units_of(critical, 1, 10), 4));
+	CHECK(is_near(halved(&made, critical, "f0"), 7));
+	made_end(&made, critical);
+}
+
+/* It had done so before it slept; what ended the poll came from elsewhere. */
+TEST(who_sleeps_asks_nobody)
+{
+	struct made made;
+	struct sn_critical *critical;
+
+	made_begin(&made, 10);
+	made_thread(&made, 0, 10, 0);
+	made_thread(&made, 0, 10, 1);
+	made_samples(&made, 0, 0, 0, 2);
+	made_blocked(&made, 0, 0, 2, 5, SN_WAIT_SLEEP);
+	made_samples(&made, 0, 0, 5, 6);
+	made_blocked(&made, 1, 1, 0, 4, SN_WAIT_POLL);
+	made_samples(&made, 1, 1, 4, 9);
+	made_samples(&made, 0, 0, 9, 10);
+	made_wait(&made, 0, 6, 9, 9, 1, 0);
+	critical = made_path(&made);
+	CHECK(is_near(units_of(critical, 0, 10), 3));
+	CHECK(is_near(units_of(critical, 1, 10), 7));
+	made_end(&made, critical);
+}

@@ -8,6 +8,7 @@ import { grouped, percent, prefixed, visible } from '../format.js';
 import { setParams } from '../state.js';
 import { Table } from '../table.jsx';
 import { Causal } from './causal.jsx';
+import { Critical } from './critical.jsx';
 import { Roofline } from './roofline.jsx';
 
 const compares = !!toc.compare;
@@ -101,7 +102,7 @@ export const ListedOfLoop = ({ id, chunks }) => ofLoops.map((view) => {
 });
 
 // Lines of VIEWS (main.jsx).
-const hasOwn = { causal: Causal, roofline: Roofline };
+const hasOwn = { causal: Causal, critical: Critical, roofline: Roofline };
 const chunksFor = (view) => view.name === 'roofline' ? ['view-roofline', 'view-roofs'] : ['view-' + view.name];
 export const listedIn = (group) => (toc.views ?? []).filter((view) => (view.group ?? 'System') === group)
 	.map((view) => [view.name, visible(view.title), null, hasOwn[view.name] ?? (view.has_sentences ? Sentences : Listed)(view), chunksFor(view)]);
