@@ -297,13 +297,15 @@ static int64_t asked_at(const struct gatherer *g, const struct sn_critical_wait 
 {
 	int64_t ns = end_of(poll) < wait->t0_ns ? end_of(poll) : wait->t0_ns;
 	size_t blocked = blocked_before(g->e, g->graph->lanes.items[wait->lane].thread, ns);
-	const struct sn_wait *own = &g->e->waits.items[blocked == SIZE_MAX ? 0 : blocked];
+	const struct sn_wait *own;
 
+	if (blocked == SIZE_MAX)
+		return ns;
+	own = &g->e->waits.items[blocked];
 	/* who writes may do so to ask; a call that ends behind the begin of the wait is the wait itself */
-	if (blocked != SIZE_MAX && own->kind != SN_WAIT_IO && end_of(own) > ns &&
-	    end_of(own) <= wait->t0_ns)
-		ns = own->time_ns;
-	return ns;
+	return own->kind != SN_WAIT_IO && end_of(own) > ns && end_of(own) <= wait->t0_ns
+		       ? own->time_ns
+		       : ns;
 }
 
 static int enders_compare(const void *a, const void *b)

@@ -45,6 +45,7 @@
 	X(locks)                                                                                   \
 	X(blame)                                                                                   \
 	X(contention)                                                                              \
+	X(chains)                                                                                  \
 	X(deadlocks)                                                                               \
 	X(io)                                                                                      \
 	X(openmp)                                                                                  \

@@ -1,7 +1,10 @@
 /* The views of locks: what was taken and waited for, who held it, what can deadlock. */
 #include "locks/locks.h"
 
+#include <stdlib.h>
+
 #include "base/text.h"
+#include "locks/chains.h"
 #include "views/parts.h"
 
 /* The locks as they were read before for the same input, or now. */
@@ -332,6 +335,145 @@ const struct sn_view sn_view_contention = {
 	.page_title = "Locks by thread",
 	.is_in_report = true,
 	.fill = contention_fill,
+	.why_empty = why_no_locks,
+	.write_members = members_write,
+	.put_foot = foot_put,
+};
+
+/* ---- chains ---- */
+
+enum { H_WAIT, H_SHARE, H_WAITS, H_LENGTH, H_WAITER, H_HOLDER, H_LINKS, H_CHAIN };
+
+static const struct sn_column chain_columns[] = {
+	{ "wait_s", "wait s", SN_CELL_SECONDS, 0 }, { "wait_share", "of waits", SN_CELL_SHARE, 0 },
+	{ "waits", "waits", SN_CELL_INT, 0 },	    { "length", "length", SN_CELL_INT, 0 },
+	{ "waiter", NULL, SN_CELL_TEXT, 0 },	    { "holder", NULL, SN_CELL_TEXT, 0 },
+	{ "links", NULL, SN_CELL_JSON, 0 },	    { "chain", "chain", SN_CELL_TEXT, 0 },
+};
+
+static const char *function_name(const struct sn_program *program, struct sn_site site)
+{
+	return site.function == SN_NONE ? "[unknown]"
+					: program->functions.items[site.function].name;
+}
+
+static void link_write(struct sn_json *json, const struct sn_program *program,
+		       const struct sn_locks *locks, const struct sn_lock_link *link)
+{
+	sn_json_object(json);
+	sn_json_member_string(json, "function", function_name(program, link->site));
+	sn_json_key(json, "file");
+	if (link->site.line != SN_NONE && link->site.line < program->lines.count) {
+		sn_json_string(json, program->lines.items[link->site.line].file);
+		sn_json_member_uint(json, "line", program->lines.items[link->site.line].line);
+	} else {
+		sn_json_null(json);
+		sn_json_key(json, "line");
+		sn_json_null(json);
+	}
+	sn_json_key(json, "object");
+	if (link->object == SN_NONE)
+		sn_json_null(json);
+	else
+		sn_json_string(json, locks->objects.items[link->object].name);
+	sn_json_member_string(json, "kind", sn_lock_kind_name(link->kind));
+	sn_json_close(json);
+}
+
+static void links_set(struct sn_table *table, const struct sn_program *program,
+		      const struct sn_locks *locks, const struct sn_lock_chains *chains,
+		      const struct sn_lock_chain *chain)
+{
+	struct sn_text words = { 0 };
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+	struct sn_json json = { .out = out };
+
+	sn_json_array(&json);
+	for (uint32_t i = 0; i < chain->link_count; i++) {
+		const struct sn_lock_link *link = &chains->links.items[chain->first_link + i];
+
+		link_write(&json, program, locks, link);
+		if (link->site.function == SN_NONE)
+			sn_text_add(&words, "[unknown]");
+		else
+			sn_site_add_name(program, link->site, &words);
+		sn_text_addf(&words, ": %s%s%s -> ", sn_lock_kind_name(link->kind),
+			     link->object == SN_NONE ? "" : " ",
+			     link->object == SN_NONE ? ""
+						     : locks->objects.items[link->object].name);
+	}
+	sn_json_close(&json);
+	fclose(out);
+	if (chain->last.function == SN_NONE)
+		sn_text_add(&words, "a thread that runs");
+	else
+		sn_site_add_name(program, chain->last, &words);
+	sn_table_set_text(table, H_LINKS, text);
+	sn_table_set_text(table, H_CHAIN, words.chars);
+	sn_text_free(&words);
+	free(text);
+}
+
+static void chains_add(struct sn_table *table, const struct sn_program *program,
+		       const struct sn_locks *locks)
+{
+	struct sn_lock_chains chains;
+
+	sn_lock_chains_find(locks, &chains);
+	for (size_t i = 0; i < chains.items.count; i++) {
+		const struct sn_lock_chain *chain = &chains.items.items[i];
+
+		sn_table_add_row(table);
+		sn_table_set_real(table, H_WAIT, (double)chain->wait_ns / 1e9);
+		sn_table_set_real(table, H_SHARE, sn_share(chain->wait_ns, locks->wait_ns));
+		sn_table_set_int(table, H_WAITS, (int64_t)chain->waits);
+		sn_table_set_int(table, H_LENGTH, chain->link_count);
+		sn_table_set_text(
+			table, H_WAITER,
+			function_name(program, chains.links.items[chain->first_link].site));
+		sn_table_set_text(table, H_HOLDER, function_name(program, chain->last));
+		links_set(table, program, locks, &chains, chain);
+	}
+	sn_lock_chains_free(&chains);
+}
+
+static sn_status chains_fill(const struct sn_view_input *input, struct sn_table *table,
+			     struct sn_error *err)
+{
+	return locks_fill(input, table, chains_add, err);
+}
+
+static const struct sn_explanation chain_words[] = {
+	{ "length", "count",
+	  "How many waits a chain has: two if a thread waits for one that waits.", "links" },
+	{ "chain", "text",
+	  "Who waits for what; '->' who has that, and waits for what meanwhile; last where the last "
+	  "one, which waits for nobody, ended the wait before.",
+	  "links" },
+	{ "links", "text",
+	  "The waits of a chain in their order, each with function, file, line, object and kind.",
+	  "length" },
+	{ 0 },
+};
+
+const struct sn_view sn_view_chains = {
+	.name = "chains",
+	.title = "chains of waits: who waits for whom who waits for whom",
+	.needs = SN_VIEW_NEEDS_LOCKS,
+	.schema = "sonde.chains/1",
+	.columns = chain_columns,
+	.column_count = sizeof(chain_columns) / sizeof(*chain_columns),
+	.words = chain_words,
+	.data_columns = "length,waits,wait_s,wait_share,waiter,holder,chain,links",
+	.text_columns = "wait_s,wait_share,waits,length,chain",
+	.whole_column = "chain",
+	.sort = "wait_s",
+	.page_title = "Wait chains",
+	.has_sentences = true,
+	.is_in_report = true,
+	.fill = chains_fill,
 	.why_empty = why_no_locks,
 	.write_members = members_write,
 	.put_foot = foot_put,

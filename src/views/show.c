@@ -251,6 +251,7 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 		ours.replay = &replay;
 	how->schema = view->schema;
 	how->share_column = input->event ? NULL : view->share_column;
+	how->whole_column = view->whole_column;
 	if (view->show)
 		return view->show(input, how, out, err);
 	sort = how->sort ? sn_view_columns_of(view, how->sort) : NULL;

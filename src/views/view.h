@@ -105,6 +105,7 @@ struct sn_view {
 	const char *sort, *wall_sort; /* NULL: as filled; as without --wall */
 	bool has_events;	      /* it has a form for events in place of CPU time (--metric) */
 	const char *share_column;     /* for the footer */
+	const char *whole_column;     /* text: it is never cut */
 	bool names_are_indented;      /* `name` is made for people, too (sn_view_is_composed) */
 	bool is_never_empty;	      /* no row means that its data are not there */
 	bool is_listing;   /* its order is its sense: shown whole unless asked otherwise */

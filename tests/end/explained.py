@@ -125,9 +125,9 @@ for experiment in ('many', 'outside'):
                         note(key, view)
             note_values(data, '', view)
 t.check(len(words) > 150, 'the runs have many words', len(words))
-t.check({'[jit]', 'condition', '●'} <= words.keys(), 'and those that were missed once', sorted(words))
+t.check({'[jit]', 'join', '●'} <= words.keys(), 'and those that were missed once', sorted(words))
 unknown = [(word, where) for word, where in sorted(words.items()) if t.run('explain', word).returncode]
 t.equal(unknown, [], 'explain knows them all')
-for word in ('[jit] [vdso] [kernel] condition sonde ● ◐ ○ timers high compute_loops child_wait too_short').split():
+for word in ('[jit] [vdso] [kernel] condition join sonde ● ◐ ○ timers high compute_loops child_wait too_short').split():
     t.check(t.run('explain', word).stdout.count('\n') > 1, f'explain {word}')
 t.done()

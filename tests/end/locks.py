@@ -68,6 +68,87 @@ def random_programs():
         parts_are_sound(locks, f'e{seed}', name)
 
 
+CHAIN = '''
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER, inner = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic int tids[2], has_outer;
+static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec / 1e9; }
+static int sleeps(int tid)
+{
+	char path[64], text[256], *end;
+	snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
+	int fd = open(path, O_RDONLY);
+	ssize_t length = read(fd, text, sizeof text - 1);
+	close(fd);
+	text[length > 0 ? length : 0] = 0;
+	end = strrchr(text, ')');
+	return end && end[2] == 'S';
+}
+__attribute__((noipa)) static void inner_user(void) { pthread_mutex_lock(&inner); pthread_mutex_unlock(&inner); __asm__ volatile(""); }
+__attribute__((noipa)) static void outer_holder(void)
+{
+	pthread_mutex_lock(&outer);
+	has_outer = 1;
+	inner_user();
+	pthread_mutex_unlock(&outer);
+	__asm__ volatile("");
+}
+__attribute__((noipa)) static void outer_user(void) { pthread_mutex_lock(&outer); pthread_mutex_unlock(&outer); __asm__ volatile(""); }
+static void *middle(void *unused) { tids[0] = (int)syscall(SYS_gettid); outer_holder(); return unused; }
+static void *first(void *unused)
+{
+	while (!has_outer)
+		usleep(100);
+	tids[1] = (int)syscall(SYS_gettid);
+	outer_user();
+	return unused;
+}
+int main(void)
+{
+	pthread_t a, b;
+	pthread_mutex_lock(&inner);
+	pthread_create(&a, NULL, middle, NULL);
+	pthread_create(&b, NULL, first, NULL);
+	/* both wait, and go on to do so for a while */
+	while (!has_outer || !tids[1] || !sleeps(tids[0]) || !sleeps(tids[1]))
+		usleep(100);
+	double begin = now();
+	usleep(100000);
+	printf("%.9f\\n", now() - begin);
+	pthread_mutex_unlock(&inner);
+	pthread_join(a, NULL);
+	pthread_join(b, NULL);
+	return 0;
+}
+'''
+
+
+def chain():
+    """One waits for a lock whose holder waits for another one."""
+    run = t.run('record', '-q', '--sync', '-o', 'chain.1', t.compile(CHAIN, '-O1', '-g', '-w', '-pthread', output='./chain'))
+    t.equal(run.returncode, 0, 'chain: recorded')
+    least_s = float(run.stdout)
+    shown = t.show('chains', 'chain.1', '--all')
+    found = [row for row in shown['rows'] if row['waiter'] == 'outer_user' and row['holder'] == 'main']
+    if t.equal(len(found), 1, 'chain: who waits for the outer lock waits for who holds the inner one'):
+        row, waited = found[0], [w for w in t.show('locks', 'chain.1', '--all')['rows'] if w['function'] == 'outer_user']
+        t.equal([(link['function'], link['object'], link['kind']) for link in row['links']],
+                [('outer_user', 'outer', 'mutex'), ('inner_user', 'inner', 'mutex')], 'chain: its links')
+        t.check(least_s - 0.005 <= row['wait_s'] <= waited[0]['wait_s'] + 1e-6, 'chain: as long as both waited', least_s, row, waited)
+        t.check(row['length'] == 2 and row['waits'] == 1, 'chain: two links, one wait', row)
+    t.check(sum(row['wait_s'] for row in shown['rows']) <= shown['wait_s'] + 1e-6, 'chain: no more than all waits', shown)
+    text = t.run('show', 'chains', 'chain.1').stdout
+    t.check(re.search(r'outer_user .*: mutex outer -> inner_user .*: mutex inner -> main', text), 'chain: text names all of it', text)
+
+
 CONVOY = '''
 #include <pthread.h>
 #include <stdio.h>
@@ -405,7 +486,7 @@ def front_door():
     t.equal(rows['want_it']['contended'], 40, 'waits of 5 ms are above the calibrated threshold')
 
 
-for check in (random_programs, planted_convoy, deadlocks, bad_days, front_door):
+for check in (random_programs, planted_convoy, chain, deadlocks, bad_days, front_door):
     if not chosen or check.__name__ in chosen:
         check()
 t.done()

@@ -1,0 +1,162 @@
+/*
+ * Each moment of a wait belongs to one chain: the thread that ended the wait (or, of a wait that never ended, held the
+ * object) may wait itself at that moment, for a third one, and so on to one that waits for nobody.
+ */
+#include "locks/chains.h"
+
+#include <string.h>
+
+#include "base/map.h"
+
+enum { LINKS_MOST = 8 };
+
+struct finder {
+	const struct sn_locks *locks;
+	struct sn_lock_chains *out;
+	struct sn_map index; /* of a chain -> its number + 1 */
+	size_t wait;	     /* the first of the chain */
+	struct sn_lock_link links[LINKS_MOST];
+	uint32_t threads[LINKS_MOST + 1]; /* that wait there */
+	uint32_t link_count, thread_count;
+};
+
+static uint64_t site_hash(uint64_t hash, struct sn_site site)
+{
+	return sn_hash_u64(hash ^ ((uint64_t)site.function << 32 | site.line));
+}
+
+static uint64_t chain_hash(const struct finder *finder, struct sn_site last)
+{
+	uint64_t hash = site_hash(finder->link_count, last);
+
+	for (uint32_t i = 0; i < finder->link_count; i++) {
+		const struct sn_lock_link *link = &finder->links[i];
+
+		hash = site_hash(hash, link->site);
+		hash = sn_hash_u64(hash ^ ((uint64_t)link->object << 8 | link->kind));
+	}
+	return hash;
+}
+
+static void chain_add(struct finder *finder, struct sn_site last, int64_t ns)
+{
+	struct sn_lock_chains *out = finder->out;
+	struct sn_lock_chain *chain;
+	uint64_t *place;
+
+	if (ns <= 0 || finder->link_count < 2)
+		return;
+	place = sn_map_put(&finder->index, chain_hash(finder, last), NULL);
+	if (!*place) {
+		sn_vec_push(&out->items,
+			    (struct sn_lock_chain){ .first_link = (uint32_t)out->links.count,
+						    .link_count = finder->link_count,
+						    .last = last });
+		for (uint32_t i = 0; i < finder->link_count; i++)
+			sn_vec_push(&out->links, finder->links[i]);
+		*place = out->items.count;
+	}
+	chain = &out->items.items[*place - 1];
+	chain->waits += chain->latest != finder->wait + 1;
+	chain->latest = finder->wait + 1;
+	chain->wait_ns += (uint64_t)ns;
+	out->chained_ns += (uint64_t)ns;
+}
+
+/* The first wait of the thread that ends behind this moment. */
+static size_t first_wait(const struct sn_locks *locks, uint32_t thread, int64_t ns)
+{
+	size_t low = 0, high = locks->waits.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct sn_lock_wait *wait = &locks->waits.items[middle];
+
+		if (wait->thread < thread || (wait->thread == thread && wait->t0_ns < ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low > 0 && locks->waits.items[low - 1].thread == thread &&
+	    locks->waits.items[low - 1].released_ns > ns)
+		low--;
+	return low;
+}
+
+static uint32_t waited_for(const struct sn_lock_wait *wait)
+{
+	return wait->by != SN_NONE ? wait->by : wait->holder;
+}
+
+static bool is_in_chain(const struct finder *finder, uint32_t thread)
+{
+	for (uint32_t i = 0; i < finder->thread_count; i++)
+		if (finder->threads[i] == thread)
+			return true;
+	return false;
+}
+
+/* Who waits for the same object is in the same queue: no further link. */
+static bool link_push(struct finder *finder, const struct sn_lock_wait *wait)
+{
+	const struct sn_lock_link *before =
+		finder->link_count ? &finder->links[finder->link_count - 1] : NULL;
+
+	finder->threads[finder->thread_count++] = wait->thread;
+	if (before && before->object == wait->object)
+		return false;
+	finder->links[finder->link_count++] = (struct sn_lock_link){
+		wait->site, wait->kind == SN_SYNC_JOIN ? SN_NONE : wait->object, wait->kind
+	};
+	return true;
+}
+
+/* Adds the chains that begin with what was found so far and go on with this wait, in [from, to) of it. */
+static void wait_follow(struct finder *finder, const struct sn_lock_wait *wait, int64_t from,
+			int64_t to)
+{
+	const struct sn_locks *locks = finder->locks;
+	uint32_t by = waited_for(wait);
+	bool is_link = link_push(finder, wait);
+	bool goes_on = by != SN_NONE && !is_in_chain(finder, by) &&
+		       finder->link_count < LINKS_MOST && finder->thread_count <= LINKS_MOST;
+
+	for (size_t i = goes_on ? first_wait(locks, by, from) : locks->waits.count;
+	     i < locks->waits.count && locks->waits.items[i].thread == by && from < to; i++) {
+		const struct sn_lock_wait *next = &locks->waits.items[i];
+		int64_t begin = next->t0_ns > from ? next->t0_ns : from;
+		int64_t end = next->released_ns < to ? next->released_ns : to;
+
+		if (begin >= to)
+			break;
+		if (end <= begin)
+			continue;
+		chain_add(finder, wait->by_site, begin - from);
+		wait_follow(finder, next, begin, end);
+		from = end;
+	}
+	chain_add(finder, wait->by_site, to - from);
+	finder->link_count -= is_link;
+	finder->thread_count--;
+}
+
+void sn_lock_chains_find(const struct sn_locks *locks, struct sn_lock_chains *out)
+{
+	struct finder finder = { .locks = locks, .out = out };
+
+	memset(out, 0, sizeof(*out));
+	for (size_t i = 0; i < locks->waits.count; i++) {
+		const struct sn_lock_wait *wait = &locks->waits.items[i];
+
+		finder.wait = i;
+		if (wait->thread != SN_NONE)
+			wait_follow(&finder, wait, wait->t0_ns, wait->released_ns);
+	}
+	sn_map_free(&finder.index);
+}
+
+void sn_lock_chains_free(struct sn_lock_chains *chains)
+{
+	sn_vec_free(&chains->links);
+	sn_vec_free(&chains->items);
+}
