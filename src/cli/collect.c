@@ -364,6 +364,11 @@ static int collect_run(const struct sn_args *args)
 	size_t made;
 	int code = SN_EXIT_NOT_MEASURED;
 
+	if (!args->operand_count && !sn_args_value(args, "attach")) {
+		sn_error_set(&err, SN_ERR_USAGE, "what shall be run? sonde collect PROGRAM ARGS");
+		sn_error_print(&err);
+		return code;
+	}
 	/* the Collector's default is 100 samples a second of CPU time, not sonde's 1000 */
 	if (!sn_args_value(args, "profile") && !sn_args_value(args, "attach"))
 		add(&t, "clock", sn_args_value(args, "counters") ? "off" : "on");

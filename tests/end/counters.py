@@ -183,6 +183,8 @@ def fronts():
                         (['-t', '5-2'], '-t takes'), (['-h', '1000,dcm'], 'names no counter'), (['-F', 'some'], '-F takes')):
         run = t.run('collect', *words, program)
         t.check(run.returncode == 125 and said in run.stderr and run.stdout == '', f'collect {" ".join(words)} is refused', run.stderr)
+    run = t.run('collect', '-p', 'hi')
+    t.check(run.returncode == 125 and 'sonde collect PROGRAM' in run.stderr, 'collect without a program names itself', run.stderr)
 
 
 def refusals():

@@ -1,5 +1,6 @@
 /* Traces of locks: whatever the bytes are, reading ends, and what it gives is sound. */
 #include "critical/critical.h"
+#include "locks/chains.h"
 
 #include "fuzz/trace_program.h"
 
@@ -25,6 +26,45 @@ static void check(const struct sn_locks *locks)
 	}
 	if (acquisitions != locks->acquisitions || contended != locks->contended)
 		abort();
+}
+
+/* A moment of a wait is in one chain at most. */
+static void check_chains(const struct sn_locks *locks)
+{
+	struct sn_lock_chains chains;
+	uint64_t waited_ns = 0, chained_ns = 0;
+
+	for (size_t i = 0; i < locks->waits.count; i++)
+		if (locks->waits.items[i].released_ns > locks->waits.items[i].t0_ns)
+			waited_ns += (uint64_t)(locks->waits.items[i].released_ns -
+						locks->waits.items[i].t0_ns);
+	sn_lock_chains_find(locks, &chains);
+	for (size_t i = 0; i < chains.items.count; i++) {
+		const struct sn_lock_chain *chain = &chains.items.items[i];
+
+		chained_ns += chain->wait_ns;
+		if (chain->link_count < 2 || chain->waits == 0 ||
+		    chain->first_link + chain->link_count > chains.links.count)
+			abort();
+	}
+	for (size_t i = 0; i < chains.links.count; i++)
+		if (chains.links.items[i].object != SN_NONE &&
+		    chains.links.items[i].object >= locks->objects.count)
+			abort();
+	if (chained_ns != chains.chained_ns || chained_ns > waited_ns)
+		abort();
+	sn_lock_chains_free(&chains);
+}
+
+/* Blocking calls, polls among them, wherever they lie. */
+static void add_waits(struct sn_experiment *e, const uint8_t *bytes, size_t length)
+{
+	for (size_t i = 0; i + 2 < length && i < 48; i += 3)
+		sn_vec_push(&e->waits, (struct sn_wait){ .time_ns = bytes[i] * 5,
+							 .duration_ns = bytes[i + 1] * 3,
+							 .thread = bytes[i + 2] / 16 % 3,
+							 .kind = bytes[i + 2] % SN_WAIT_KINDS });
+	sn_experiment_sort(e);
 }
 
 /* The path over these threads has no gap. */
@@ -60,7 +100,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	program = trace_program(&t);
 	if (sn_locks_read(program, &locks, &err) == SN_OK) {
 		check(locks);
+		check_chains(locks);
 		t.experiment->elapsed_ns = 1200;
+		add_waits(t.experiment, bytes, length);
 		check_path(program, locks);
 		sn_locks_free(locks);
 	}
