@@ -293,7 +293,7 @@ static sn_status run_add(struct archiving *a, const struct sn_campaign *c,
 
 	sn_campaign_experiment_path(c, attempt, &from);
 	sn_text_addf(&name, "%s/%s", inside, to ? to : attempt->experiment);
-	if (sn_store_is_experiment(from.chars))
+	if (sn_campaign_has_experiment(c, attempt))
 		status = folder_add(a, from.chars, name.chars);
 	else if (attempt->state == SN_RUN_DONE || attempt->state == SN_RUN_SUSPICIOUS)
 		sn_warn("the experiment '%s' of '%s' is not there any more: the archive has the "

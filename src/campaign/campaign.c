@@ -307,6 +307,33 @@ void sn_campaign_experiment_path(const struct sn_campaign *campaign,
 	sn_text_add(out, attempt->experiment);
 }
 
+bool sn_campaign_has_experiment(const struct sn_campaign *campaign,
+				const struct sn_campaign_attempt *attempt)
+{
+	struct sn_text path = { 0 };
+	bool is_there;
+
+	if (!attempt->experiment)
+		return false;
+	sn_campaign_experiment_path(campaign, attempt, &path);
+	is_there = sn_store_is_experiment(path.chars);
+	sn_text_free(&path);
+	return is_there;
+}
+
+bool sn_campaign_can_be_read(const struct sn_campaign *campaign,
+			     const struct sn_campaign_attempt *attempt)
+{
+	if (attempt->state != SN_RUN_DONE || !attempt->experiment)
+		return false;
+	if (sn_campaign_has_experiment(campaign, attempt))
+		return true;
+	sn_warn("a run of '%s' is left out: its experiment '%s' is not there any more",
+		sn_campaign_configuration_name(campaign, attempt->configuration),
+		attempt->experiment);
+	return false;
+}
+
 static void series_key(const struct sn_campaign_configuration *c, struct sn_text *key)
 {
 	const char *const texts[] = { c->program, c->arguments, c->directory, c->dataset,

@@ -52,6 +52,12 @@ void sn_campaign_series(const struct sn_campaign *campaign, const char **out);
 /** The path of an attempt's experiment. */
 void sn_campaign_experiment_path(const struct sn_campaign *campaign,
 				 const struct sn_campaign_attempt *attempt, struct sn_text *out);
+/** Whether an attempt's experiment is there: somebody may have moved or removed it since. */
+bool sn_campaign_has_experiment(const struct sn_campaign *campaign,
+				const struct sn_campaign_attempt *attempt);
+/** Whether an attempt is done and in statistics. A warning tells of one whose experiment is gone. */
+bool sn_campaign_can_be_read(const struct sn_campaign *campaign,
+			     const struct sn_campaign_attempt *attempt);
 /** Adds an experiment that was made by hand, as a run of the configuration of this name. */
 sn_status sn_campaign_add(struct sn_campaign *campaign, const char *experiment,
 			  const char *configuration, struct sn_error *err);

@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "campaign/schedule.h"
-#include "experiment/store.h"
 
 static const struct sn_column status_columns[] = {
 	{ "configuration", "configuration", SN_CELL_TEXT, 0 },
@@ -41,20 +40,6 @@ static void attempt_row(const struct sn_campaign *c, const struct sn_campaign_at
 	sn_table_set_text(table, 10, a->reason);
 }
 
-/* Somebody moved or removed what the run left. */
-static bool is_gone(const struct sn_campaign *c, const struct sn_campaign_attempt *a)
-{
-	struct sn_text path = { 0 };
-	bool is_gone;
-
-	if (a->state != SN_RUN_DONE || !a->experiment)
-		return false;
-	sn_campaign_experiment_path(c, a, &path);
-	is_gone = !sn_store_is_experiment(path.chars);
-	sn_text_free(&path);
-	return is_gone;
-}
-
 /* Of a campaign that nobody runs nothing is running. */
 static void attempts_fill(const struct sn_campaign *c, bool is_held, struct sn_table *table)
 {
@@ -64,7 +49,7 @@ static void attempts_fill(const struct sn_campaign *c, bool is_held, struct sn_t
 
 		if (is_left)
 			a.reason = "the campaign was killed while it ran";
-		else if (is_gone(c, &a))
+		else if (a.state == SN_RUN_DONE && !sn_campaign_has_experiment(c, &a))
 			a.reason = "its experiment is not there any more";
 		attempt_row(c, &a, is_left ? SN_RUN_CANCELLED : a.state, table);
 	}

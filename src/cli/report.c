@@ -13,6 +13,7 @@
 #include "cli/analysis_options.h"
 #include "cli/command.h"
 #include "cli/diff.h"
+#include "cli/sets.h"
 #include "experiment/unpack.h"
 #include "profile/analysis.h"
 #include "profile/companions.h"
@@ -46,6 +47,8 @@ static const char *const report_examples[] = {
 	"Write a page that compares two runs (sonde diff has more about that).",
 	"sonde report sonde.app.campaign.1",
 	"Write a page of a campaign: its runs, what scales, each loop in each configuration.",
+	"sonde report sonde.app.campaign.1 --format xlsx -o campaign.xlsx",
+	"Write its runs, scalability, laws and comparison as a workbook.",
 	"sonde report --format json -o -",
 	"Print everything the page says as one JSON object.",
 	"sonde report --format xlsx -o app.xlsx",
@@ -176,11 +179,15 @@ static sn_status campaign_check(const struct sn_args *args, struct sn_error *err
 {
 	const char *format = sn_args_value(args, "format"), *output = sn_args_value(args, "output");
 
-	if (format && strcmp(format, "html") != 0)
+	if (format && strcmp(format, "html") != 0 && strcmp(format, "xlsx") != 0)
 		return sn_error_set(
 			err, SN_ERR_USAGE,
-			"report: a campaign has a page; its tables and JSON are those of "
-			"sonde scalability, sonde campaign status and sonde diff");
+			"report: a campaign has a page and a workbook (--format xlsx); its tables "
+			"and JSON are those of sonde scalability, sonde campaign status and sonde "
+			"diff");
+	if (format && !strcmp(format, "xlsx") && !output)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "a workbook goes to a file; give its name with -o");
 	if (output && !strcmp(output, "-"))
 		return sn_error_set(err, SN_ERR_USAGE,
 				    "report: a page goes to a file; give its name with -o");
@@ -196,11 +203,27 @@ static sn_status campaign_check(const struct sn_args *args, struct sn_error *err
 	return SN_OK;
 }
 
+static sn_status campaign_workbook(const struct sn_campaign_page *page, const char *path,
+				   struct sn_error *err)
+{
+	struct sn_table compare;
+	sn_status status = sn_cli_campaign_compare(page->read->campaign->path, &compare, err);
+
+	if (status == SN_ERR_NO_DATA)
+		return sn_report_write_campaign_xlsx(page, NULL, path, err);
+	if (status != SN_OK)
+		return status;
+	status = sn_report_write_campaign_xlsx(page, &compare, path, err);
+	sn_table_free(&compare);
+	return status;
+}
+
 static sn_status campaign_write(const struct sn_args *args, struct sn_scaling_campaign *read,
 				struct sn_error *err)
 {
 	struct sn_campaign_page page = { .read = read, .version = SN_VERSION };
 	const char *wanted = sn_args_value(args, "output");
+	const char *format = sn_args_value(args, "format");
 	struct sn_text path = { 0 };
 	struct sn_table runs;
 	struct stat file;
@@ -213,7 +236,9 @@ static sn_status campaign_write(const struct sn_args *args, struct sn_scaling_ca
 		sn_archive_page_path(read->campaign->path, "report.html", &path);
 	sn_campaign_status(read->campaign, sn_campaign_holder(read->campaign->path) > 0, &runs);
 	page.runs = &runs;
-	status = sn_report_write_campaign(&page, path.chars, err);
+	status = format && !strcmp(format, "xlsx")
+			 ? campaign_workbook(&page, path.chars, err)
+			 : sn_report_write_campaign(&page, path.chars, err);
 	if (status == SN_OK && !stat(path.chars, &file))
 		printf("%s (%.1f MB)\n", path.chars, (double)file.st_size / 1e6);
 	sn_table_free(&runs);

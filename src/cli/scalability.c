@@ -1,144 +1,11 @@
 /* sonde scalability: what scales, what does not, and where efficiency ends. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/text.h"
-#include "campaign/scaling/read.h"
+#include "campaign/scaling/table.h"
 #include "campaign/scaling/words.h"
 #include "cli/command.h"
-
-/* ---- the table ---- */
-
-enum {
-	V_KIND,
-	V_NAME,
-	V_LOOP,
-	V_CONFIGURATION,
-	V_RANKS,
-	V_THREADS,
-	V_WORKERS,
-	V_REPEATS,
-	V_TIME,
-	V_CPU,
-	V_SPEEDUP,
-	V_IDEAL,
-	V_EFFICIENCY,
-	V_LOW,
-	V_HIGH,
-	V_WORK,
-	V_BALANCE,
-	V_SHARE,
-	V_LOAD_BALANCE,
-	V_COMMUNICATION,
-	V_COMPUTATION,
-	V_SPIN,
-	V_BLOCKED,
-	V_WAIT_CPU,
-	V_SYSTEM,
-	V_SERIES,
-	V_FUNCTION,
-	V_MODULE,
-	V_FILE,
-	V_FIRST,
-	V_LAST,
-	V_REASON,
-	V_CONFIDENCE,
-};
-
-static const struct sn_column columns[] = {
-	{ "kind", "kind", SN_CELL_TEXT, 0 },
-	{ "name", "name", SN_CELL_TEXT, 0 },
-	{ "loop", NULL, SN_CELL_TEXT, 0 },
-	{ "configuration", "configuration", SN_CELL_TEXT, 0 },
-	{ "ranks", NULL, SN_CELL_INT, 0 },
-	{ "threads", NULL, SN_CELL_INT, 0 },
-	{ "workers", "n", SN_CELL_INT, 0 },
-	{ "repeats", NULL, SN_CELL_INT, 0 },
-	{ "time_s", "time s", SN_CELL_SECONDS, 0 },
-	{ "cpu_s", NULL, SN_CELL_SECONDS, 0 },
-	{ "speedup", "speed-up", SN_CELL_REAL, 2 },
-	{ "ideal_speedup", NULL, SN_CELL_REAL, 2 },
-	{ "efficiency", "efficiency", SN_CELL_REAL, 2 },
-	{ "efficiency_low", "low", SN_CELL_REAL, 2 },
-	{ "efficiency_high", "high", SN_CELL_REAL, 2 },
-	{ "work_efficiency", "work", SN_CELL_REAL, 2 },
-	{ "balance_efficiency", "balance", SN_CELL_REAL, 2 },
-	{ "share", "of CPU", SN_CELL_SHARE, 0 },
-	{ "load_balance", NULL, SN_CELL_REAL, 2 },
-	{ "communication_efficiency", NULL, SN_CELL_REAL, 2 },
-	{ "computation_scaling", NULL, SN_CELL_REAL, 2 },
-	{ "spin_share", NULL, SN_CELL_SHARE, 0 },
-	{ "blocked_share", NULL, SN_CELL_SHARE, 0 },
-	{ "wait_cpu_share", NULL, SN_CELL_SHARE, 0 },
-	{ "system_share", NULL, SN_CELL_SHARE, 0 },
-	{ "series", NULL, SN_CELL_TEXT, 0 },
-	{ "function", NULL, SN_CELL_TEXT, 0 },
-	{ "module", NULL, SN_CELL_TEXT, 0 },
-	{ "file", NULL, SN_CELL_TEXT, 0 },
-	{ "line_first", NULL, SN_CELL_INT, 0 },
-	{ "line_last", NULL, SN_CELL_INT, 0 },
-	{ "reason", "why", SN_CELL_TEXT, 0 },
-	{ "confidence", "confidence", SN_CELL_TEXT, 0 },
-};
-
-static void names_set(struct sn_table *table, const struct sn_compare_entry *entry)
-{
-	sn_table_set_text(table, V_FUNCTION, entry->function);
-	sn_table_set_text(table, V_MODULE, entry->module[0] ? entry->module : "[program]");
-	sn_table_set_text(table, V_FILE, entry->file);
-	if (entry->line_first)
-		sn_table_set_int(table, V_FIRST, entry->line_first);
-	if (entry->line_last)
-		sn_table_set_int(table, V_LAST, entry->line_last);
-}
-
-static void row_add(struct sn_table *table, const struct sn_scaling_campaign *s,
-		    const struct sn_scaling_row *row)
-{
-	const struct sn_scaling_configuration *c = &s->configurations[row->configuration];
-	const struct {
-		int column;
-		double value;
-	} reals[] = { { V_TIME, row->time_s },
-		      { V_CPU, row->cpu_s },
-		      { V_SPEEDUP, row->speedup },
-		      { V_IDEAL, row->ideal_speedup },
-		      { V_EFFICIENCY, row->efficiency },
-		      { V_LOW, row->interval.low },
-		      { V_HIGH, row->interval.high },
-		      { V_WORK, row->work },
-		      { V_BALANCE, row->balance },
-		      { V_SHARE, row->share },
-		      { V_LOAD_BALANCE, row->load_balance },
-		      { V_COMMUNICATION, row->communication },
-		      { V_COMPUTATION, row->computation },
-		      { V_SPIN, row->spin_share },
-		      { V_BLOCKED, row->blocked_share },
-		      { V_WAIT_CPU, row->wait_cpu_share },
-		      { V_SYSTEM, row->system_share } };
-
-	struct sn_text why = { 0 };
-
-	sn_table_add_row(table);
-	sn_table_set_text(table, V_KIND, sn_scaling_kind_name(row->kind));
-	sn_table_set_text(table, V_NAME, row->name);
-	sn_table_set_text(table, V_LOOP, row->loop);
-	sn_table_set_text(table, V_CONFIGURATION, c->name);
-	sn_table_set_int(table, V_RANKS, c->ranks ? c->ranks : 1);
-	sn_table_set_int(table, V_THREADS, (int64_t)row->workers / (c->ranks ? c->ranks : 1));
-	sn_table_set_int(table, V_WORKERS, (int64_t)row->workers);
-	sn_table_set_int(table, V_REPEATS, row->repeats);
-	for (size_t i = 0; i < sizeof(reals) / sizeof(*reals); i++)
-		sn_table_set_real(table, (size_t)reals[i].column, reals[i].value);
-	sn_table_set_text(table, V_SERIES, c->series);
-	if (row->kind == SN_SCALING_FUNCTION || row->kind == SN_SCALING_LOOP)
-		names_set(table, row->entry);
-	sn_scaling_add_reason(row, &why);
-	sn_table_set_text(table, V_REASON, why.length ? why.chars : NULL);
-	sn_table_set_text(table, V_CONFIDENCE, sn_scaling_confidence(row));
-	sn_text_free(&why);
-}
 
 /* ---- JSON ---- */
 
@@ -290,9 +157,7 @@ static sn_status scalability(const struct sn_args *args, struct sn_error *err)
 		sn_scaling_campaign_free(&s);
 		return err->status;
 	}
-	sn_table_init(&table, columns, sizeof(columns) / sizeof(*columns));
-	for (size_t i = 0; i < s.scaling->rows.count; i++)
-		row_add(&table, &s, &s.scaling->rows.items[i]);
+	sn_scaling_table(&s, &table);
 	if (view.format == SN_FORMAT_TEXT)
 		head_print(&s);
 	status = sn_table_write(&table, &view, stdout, extra_write, &s, err);

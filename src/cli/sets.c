@@ -13,6 +13,9 @@
 #include "cli/analysis_options.h"
 #include "compare/sets.h"
 
+/* Of comparisons of equal sets so many may report a difference, unless somebody says. */
+static const double FALSE_ALARMS = 0.05;
+
 /* Lists with colons between, or the configurations of a campaign. */
 struct cli_sets {
 	struct sn_arena arena;
@@ -76,7 +79,7 @@ static sn_status campaign_read(const char *name, const struct sn_analysis_option
 		for (size_t i = 0; status == SN_OK && i < campaign->state->attempts.count; i++) {
 			const struct sn_campaign_attempt *a = &campaign->state->attempts.items[i];
 
-			if (a->configuration != c || a->state != SN_RUN_DONE || !a->experiment)
+			if (a->configuration != c || !sn_campaign_can_be_read(campaign, a))
 				continue;
 			set->name = sn_arena_strdup(&out->arena,
 						    sn_campaign_configuration_name(campaign, c));
@@ -378,6 +381,15 @@ static void head_print(const struct sn_compare_set *sets, const struct sn_set_co
 	putchar('\n');
 }
 
+static void table_fill(struct sn_table *table, const struct sn_compare_set *sets,
+		       const struct sn_set_comparison *c, bool all)
+{
+	sn_table_init(table, columns, sizeof(columns) / sizeof(*columns));
+	for (size_t i = 0; i < c->rows.count; i++)
+		for (size_t s = 0; s < c->set_count && is_shown(c, &c->rows.items[i], all); s++)
+			cell_row(table, &sets[s], &c->rows.items[i], s);
+}
+
 static sn_status comparison_print(const struct sn_args *args, const struct sn_compare_set *sets,
 				  const struct sn_set_comparison *c, struct sn_table_view *view,
 				  struct sn_error *err)
@@ -387,10 +399,7 @@ static sn_status comparison_print(const struct sn_args *args, const struct sn_co
 	sn_status status;
 
 	view->schema = "sonde.compare/1";
-	sn_table_init(&table, columns, sizeof(columns) / sizeof(*columns));
-	for (size_t i = 0; i < c->rows.count; i++)
-		for (size_t s = 0; s < c->set_count && is_shown(c, &c->rows.items[i], all); s++)
-			cell_row(&table, &sets[s], &c->rows.items[i], s);
+	table_fill(&table, sets, c, all);
 	if (view->format == SN_FORMAT_TEXT)
 		head_print(sets, c);
 	status = sn_table_write(&table, view, stdout, NULL, NULL, err);
@@ -472,17 +481,38 @@ static sn_status sets_print(const struct sn_args *args, const struct cli_sets *s
 	return status;
 }
 
+sn_status sn_cli_campaign_compare(const char *campaign, struct sn_table *out, struct sn_error *err)
+{
+	struct sn_analysis_options options = { 0 };
+	struct cli_sets sets = { 0 };
+	sn_status status = campaign_read(campaign, &options, &sets, err);
+
+	if (status == SN_OK && sets.sets.count < 2)
+		status = sn_error_set(err, SN_ERR_NO_DATA,
+				      "fewer than two configurations have runs");
+	if (status == SN_OK) {
+		struct sn_set_comparison *c;
+
+		sets_name(&sets);
+		c = sn_compare_sets(sets.sets.items, sets.sets.count, 0, FALSE_ALARMS);
+		table_fill(out, sets.sets.items, c, true);
+		sn_set_comparison_free(c);
+	}
+	sets_free(&sets);
+	return status;
+}
+
 int sn_cli_diff_sets(const struct sn_args *args)
 {
 	struct sn_table_view view = { 0 };
 	struct cli_sets sets = { 0 };
 	bool has_findings = false;
 	struct sn_error err;
-	double rate = 0.05;
+	double rate = FALSE_ALARMS;
 	sn_status status = sn_args_table_view(args, &view, &err);
 
 	if (status == SN_OK)
-		status = sn_args_real(args, "false-alarms", 0.05, &rate, &err);
+		status = sn_args_real(args, "false-alarms", FALSE_ALARMS, &rate, &err);
 	if (status == SN_OK && !(rate > 0 && rate < 1))
 		status = sn_error_set(&err, SN_ERR_USAGE,
 				      "--false-alarms takes a rate between 0 and 1");

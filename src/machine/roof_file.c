@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
@@ -119,9 +120,8 @@ static bool roof_read(const char *line, struct sn_roofs *out)
 	return true;
 }
 
-static bool line_read(char *line, unsigned number, struct sn_roofs *out)
+static bool line_read(const char *line, unsigned number, struct sn_roofs *out)
 {
-	line[strcspn(line, "\n")] = '\0';
 	if (line[0] == '#' || !line[0])
 		return true;
 	if (strncmp(line, "roofs\t", 6) == 0)
@@ -136,26 +136,52 @@ static bool line_read(char *line, unsigned number, struct sn_roofs *out)
 	return roof_read(line, out);
 }
 
-sn_status sn_roofs_read(const char *path, struct sn_roofs *out, struct sn_error *err)
+enum { LINE_MOST = 511 };
+
+sn_status sn_roofs_read_memory(const void *bytes, size_t length, const char *name,
+			       struct sn_roofs *out, struct sn_error *err)
 {
-	FILE *in = fopen(path, "re");
-	char line[512];
+	const char *at = bytes, *end = at + length;
+	char line[LINE_MOST + 1];
 	unsigned number = 0, strange = 0;
 
 	memset(out, 0, sizeof(*out));
-	if (!in && (errno == ENOENT || errno == ENOTDIR))
-		return sn_error_set(err, SN_ERR_NOT_FOUND, "there is no '%s'", path);
-	if (!in)
-		return sn_error_errno(err, "cannot read the roofs in '%s'", path);
-	while (!strange && fgets(line, sizeof(line), in))
-		if (!line_read(line, ++number, out))
+	while (!strange && at < end) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		size_t size = (size_t)((newline ? newline : end) - at);
+
+		number++;
+		if (size > LINE_MOST || memchr(at, '\0', size)) {
 			strange = number;
-	fclose(in);
+			break;
+		}
+		memcpy(line, at, size);
+		line[size] = '\0';
+		if (!line_read(line, number, out))
+			strange = number;
+		at += size + (newline != NULL);
+	}
 	if (!strange && out->items.count && out->host[0])
 		return SN_OK;
 	return sn_error_set(
 		err, SN_ERR_FORMAT,
 		"'%s' has no roofs of a machine (line %u is not as 'sonde calibrate' writes "
 		"it)",
-		path, strange ? strange : number + 1);
+		name, strange ? strange : number + 1);
+}
+
+sn_status sn_roofs_read(const char *path, struct sn_roofs *out, struct sn_error *err)
+{
+	struct sn_file_view view;
+	sn_status status;
+
+	memset(out, 0, sizeof(*out));
+	if (access(path, F_OK) && (errno == ENOENT || errno == ENOTDIR))
+		return sn_error_set(err, SN_ERR_NOT_FOUND, "there is no '%s'", path);
+	status = sn_file_map(path, &view, err);
+	if (status != SN_OK)
+		return status;
+	status = sn_roofs_read_memory(view.bytes, view.length, path, out, err);
+	sn_file_unmap(&view);
+	return status;
 }

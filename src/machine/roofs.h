@@ -79,5 +79,8 @@ sn_status sn_roofs_write(const struct sn_roofs *roofs, const char *path, struct 
 /** SN_ERR_NOT_FOUND if there is no file, SN_ERR_FORMAT if it is none that `sonde calibrate` wrote.
  * Free with sn_roofs_free whatever comes back. */
 sn_status sn_roofs_read(const char *path, struct sn_roofs *out, struct sn_error *err);
+/** The same of a file's bytes; `name` is for messages. */
+sn_status sn_roofs_read_memory(const void *bytes, size_t length, const char *name,
+			       struct sn_roofs *out, struct sn_error *err);
 
 #endif

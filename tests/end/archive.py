@@ -150,6 +150,8 @@ t.equal([r['reason'] for r in runs if r['experiment'] and r['experiment'].endswi
 done = sonde('archive', 'camp', '-o', 'gone.sonde')
 t.check(done.returncode == 0 and "sonde.app.2' of 'one' is not there any more" in done.stderr,
         'and so does its archive', done.stderr)
+done = sonde('diff', '--self', 'camp')
+t.check(done.returncode == 3 and 'is left out' in done.stderr and 'six runs' in done.stderr, 'diff, too', done.stderr)
 folder, archive = (sonde('scalability', x, '--format', 'json') for x in ('camp', 'gone.sonde'))
 t.check(folder.stdout == archive.stdout and 'is left out' in folder.stderr and 'is left out' in archive.stderr and
         json.loads(folder.stdout)['rows'][0]['repeats'] == 3, 'the others still have their figures', folder.stderr, archive.stderr)

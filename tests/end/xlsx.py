@@ -68,4 +68,38 @@ for name in ('functions', 'loops', 'threads', 'categories'):
     t.equal(bad, [], f'{name}: every row is that of the JSON')
 t.check(any('=HYPERLINK' in str(r[0]) for r in book['Functions']['rows']), 'a hostile name stays text')
 t.check(['arguments', report['summary']['arguments']] in book['Provenance']['rows'], 'provenance', book['Provenance'])
+
+# ---- a campaign ----
+t.run('scale', '--threads', '1', '--dataset', 'a,b', '--repeat', '3', '-o', 'c', '--', app, '{dataset}', timeout=300)
+done = t.run('report', 'c', '--format', 'xlsx', '-o', 'c.xlsx')
+t.check(done.returncode == 0 and done.stderr == '', 'a campaign makes a workbook, too', done.stderr)
+t.equal(t.run('report', 'c', '--format', 'xlsx').returncode, 2, 'which needs a name')
+book = json.loads(t.command(python, '-c', READER, 'c.xlsx').stdout)
+t.equal(list(book), ['Runs', 'Scalability', 'Laws', 'Compare', 'Provenance'], 'its sheets')
+
+
+def dicts(sheet):
+    keys = book[sheet]['rows'][0]
+    return [dict(zip(keys, row)) for row in book[sheet]['rows'][1:]]
+
+
+def same(cells, row):
+    return all(v == cells[k] or isinstance(v, float) and cells[k] is not None and abs(v - cells[k]) <= 1e-12 * abs(v)
+               for k, v in row.items())
+
+
+for sheet, words in (('Runs', ['campaign', 'status']), ('Scalability', ['scalability'])):
+    wanted = json.loads(t.run(*words, 'c', '--format', 'json').stdout)['rows' if sheet != 'Runs' else 'runs']
+    got = dicts(sheet)
+    t.check(len(got) == len(wanted) > 0 and all(same(g, w) for g, w in zip(got, wanted)), f'{sheet} is the JSON', got[:1], wanted[:1])
+told = json.loads(t.run('diff', 'c', '--format', 'json').stdout)
+wanted = [dict(cell, name=row['name'], kind=row['kind']) for row in told['rows'] for cell in row['cells']]
+got = dicts('Compare')
+t.check(len(got) == len(wanted) > 0 and all(same(g, w) for g, w in zip(got, wanted)), 'Compare is that of diff', got[:1], wanted[:1])
+fits = json.loads(t.run('scalability', 'c', '--format', 'json').stdout)['fits']
+t.equal([(r['kind'], r['name'], r['reason']) for r in dicts('Laws')], [(f['kind'], f['name'], f['reason']) for f in fits],
+        'Laws are those of scalability')
+facts = {r['key']: r['value'] for r in dicts('Provenance')}
+t.check(facts['campaign'] == 'c' and facts['order'] == 'blocks' and 'Only runs of 1 worker' in facts['answer'], 'Provenance', facts)
+t.equal(sum(s['formulas'] for s in book.values()), 0, 'no cell of it is a formula')
 t.done()

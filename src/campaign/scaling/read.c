@@ -6,10 +6,8 @@
 #include "base/alloc.h"
 #include "base/progress.h"
 #include "base/text.h"
-#include "experiment/store.h"
 #include "profile/analysis.h"
 
-/* SN_ERR_NOT_FOUND: the experiment was moved or removed, which was said. */
 static sn_status member_read(const struct sn_campaign *c, const struct sn_campaign_attempt *a,
 			     struct sn_scaling_member *out, struct sn_error *err)
 {
@@ -19,12 +17,6 @@ static sn_status member_read(const struct sn_campaign *c, const struct sn_campai
 	sn_status status;
 
 	sn_campaign_experiment_path(c, a, &path);
-	if (!sn_store_is_experiment(path.chars)) {
-		sn_warn("a run of '%s' is left out: its experiment '%s' is not there any more",
-			sn_campaign_configuration_name(c, a->configuration), a->experiment);
-		sn_text_free(&path);
-		return SN_ERR_NOT_FOUND;
-	}
 	status = sn_analysis_open(path.chars, NULL, &analysis, err);
 	sn_text_free(&path);
 	if (status != SN_OK)
@@ -51,14 +43,11 @@ static sn_status members_read(struct sn_scaling_campaign *s, struct sn_error *er
 	sn_progress_begin(&progress, "reading runs", state->attempts.count);
 	for (size_t i = 0; status == SN_OK && i < state->attempts.count; i++) {
 		sn_progress_update(&progress, i);
-		if (state->attempts.items[i].state != SN_RUN_DONE ||
-		    !state->attempts.items[i].experiment)
+		if (!sn_campaign_can_be_read(s->campaign, &state->attempts.items[i]))
 			continue;
 		status = member_read(s->campaign, &state->attempts.items[i],
 				     &s->members[s->member_count], err);
 		s->member_count += status == SN_OK;
-		if (status == SN_ERR_NOT_FOUND)
-			status = SN_OK;
 	}
 	sn_progress_end(&progress);
 	return status;

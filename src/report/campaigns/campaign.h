@@ -1,4 +1,4 @@
-/** A campaign as one self-contained page: runs, curves, loops by configuration. */
+/** A campaign as one self-contained page: runs, curves, loops by configuration; and as a workbook. */
 #ifndef SN_REPORT_CAMPAIGN_CAMPAIGN_H
 #define SN_REPORT_CAMPAIGN_CAMPAIGN_H
 
@@ -15,5 +15,11 @@ struct sn_campaign_page {
 /** Writes the page to `path`; nothing stands there unless it is whole. */
 sn_status sn_report_write_campaign(const struct sn_campaign_page *page, const char *path,
 				   struct sn_error *err);
+
+/** Writes the same as a workbook (report/xlsx): Runs, Scalability, Laws, Compare and Provenance, as far as
+ * there are rows. `compare` (may be NULL) is the table of `sonde diff CAMPAIGN`. */
+sn_status sn_report_write_campaign_xlsx(const struct sn_campaign_page *page,
+					const struct sn_table *compare, const char *path,
+					struct sn_error *err);
 
 #endif

@@ -136,12 +136,15 @@ static void chart_add(const struct book *b, lxw_worksheet *sheet, const struct s
 {
 	static const char *const shares[] = { "exclusive_share", "share", "efficiency" };
 	const struct sn_table *table = what->table;
-	size_t name = column_named(table, "name"), value = table->column_count;
-	lxw_row_t last = table->row_count < CHART_ROWS ? (lxw_row_t)table->row_count : CHART_ROWS;
+	size_t rows = what->chart_names ? what->chart_rows : CHART_ROWS;
+	size_t name = column_named(table, what->chart_names ? what->chart_names : "name");
+	size_t value =
+		what->chart_names ? column_named(table, what->chart_values) : table->column_count;
+	lxw_row_t last = (lxw_row_t)(table->row_count < rows ? table->row_count : rows);
 	lxw_chart_series *series;
 	lxw_chart *chart;
 
-	if (name == table->column_count)
+	if (!what->chart_names && name == table->column_count)
 		name = column_named(table, "category");
 	for (size_t i = 0; i < 3 && value == table->column_count; i++)
 		value = column_named(table, shares[i]);
@@ -316,15 +319,16 @@ sn_status sn_report_write_xlsx(const struct sn_report *report, const char *path,
 	provenance_fill(report, &provenance);
 	for (size_t i = 0; i < report->tables.count; i++) {
 		const struct sn_report_table *table = &report->tables.items[i];
-		struct sn_xlsx_sheet sheet = { sheet_name(&names, table->view->name),
-					       &table->table };
+		struct sn_xlsx_sheet sheet = { .name = sheet_name(&names, table->view->name),
+					       .table = &table->table };
 
 		if (table->view->is_in_report && table->table.row_count)
 			sn_vec_push(&sheets, sheet);
 	}
 	if (report->whatif && report->whatif->experts.row_count)
-		sn_vec_push(&sheets, (struct sn_xlsx_sheet){ "Experts", &report->whatif->experts });
-	sn_vec_push(&sheets, (struct sn_xlsx_sheet){ "Provenance", &provenance });
+		sn_vec_push(&sheets, (struct sn_xlsx_sheet){ .name = "Experts",
+							     .table = &report->whatif->experts });
+	sn_vec_push(&sheets, (struct sn_xlsx_sheet){ .name = "Provenance", .table = &provenance });
 	status = sn_xlsx_write(path, sheets.items, sheets.count, err);
 	for (size_t i = 0; i < names.items.count; i++)
 		free(names.items.items[i]);

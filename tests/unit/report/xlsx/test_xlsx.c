@@ -34,7 +34,7 @@ static void table_make(struct sn_table *table)
 
 static struct sn_file_view written(const struct sn_table *table)
 {
-	struct sn_xlsx_sheet sheet = { "Functions", table };
+	struct sn_xlsx_sheet sheet = { .name = "Functions", .table = table };
 	struct sn_file_view view = { 0 };
 	struct sn_error err;
 	sn_status status = sn_xlsx_write(path, &sheet, 1, &err);
@@ -68,7 +68,7 @@ TEST(the_same_table_gives_the_same_bytes)
 TEST(what_is_no_file_is_refused)
 {
 	struct sn_table table;
-	struct sn_xlsx_sheet sheet = { "A", &table };
+	struct sn_xlsx_sheet sheet = { .name = "A", .table = &table };
 	struct sn_error err;
 
 	table_make(&table);
