@@ -104,7 +104,9 @@ struct sn_campaign_part sn_campaign_part_at(const struct sn_scaling *scaling, si
 
 static void tile_add(struct sn_text *out, const char *label, const char *value, const char *class)
 {
-	sn_text_addf(out, "<div><dt>%s</dt><dd class=\"%s\">", label, class);
+	sn_text_add(out, "<div><dt>");
+	sn_text_add_html(out, label);
+	sn_text_addf(out, "</dt><dd class=\"%s\">", class);
 	sn_text_add_html(out, value);
 	sn_text_add(out, "</dd></div>");
 }
@@ -113,7 +115,7 @@ static void worst_add(const struct sn_scaling_campaign *read, struct sn_text *ou
 {
 	struct sn_campaign_part app = sn_campaign_part_at(read->scaling, 0);
 	const struct sn_scaling_row *worst = NULL;
-	struct sn_text text = { 0 };
+	struct sn_text text = { 0 }, label = { 0 };
 
 	for (size_t i = 0; i < app.count; i++)
 		if (app.rows[i].configuration != app.rows[i].reference &&
@@ -122,9 +124,10 @@ static void worst_add(const struct sn_scaling_campaign *read, struct sn_text *ou
 	if (!worst)
 		return;
 	sn_text_addf(&text, "%.2f", worst->efficiency);
-	tile_add(out, "least efficiency", text.chars, worst->efficiency < 0.5 ? "bad" : "");
-	tile_add(out, "in", sn_campaign_row_name(read, worst), "text");
+	sn_text_addf(&label, "least efficiency: %s", sn_campaign_row_name(read, worst));
+	tile_add(out, label.chars, text.chars, worst->efficiency < 0.5 ? "bad" : "");
 	sn_text_free(&text);
+	sn_text_free(&label);
 }
 
 static void tiles_add(const struct sn_campaign_page *page, struct sn_text *out)
