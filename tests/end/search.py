@@ -6,6 +6,35 @@ import xml.etree.ElementTree
 from sonde_test import HERE, Test
 
 INCLUDE = os.path.join(HERE, '..', '..', 'include')
+CRASHES = r'''
+#include <sonde/strategy.h>
+#include <stdlib.h>
+#include <string.h>
+static volatile int *nowhere;
+static int deeper(int n) { volatile char room[4096]; memset((char *)room, n, sizeof room); return n < 0 ? 0 : deeper(n + 1) + room[9]; }
+static void crash_first(void) { *nowhere = 1; }
+static void crash_refine(void) { *nowhere = deeper(0); }
+static void crash_end(void) { abort(); }
+static int is(const char *where) { return !strcmp(where, "%s"); }
+static void first(const struct sonde_strategy_host *host, void *state)
+{
+	struct sonde_strategy_candidate hot = { host->property(host->search, "HotRegion"), host->root, SONDE_STRATEGY_NONE };
+	if (is("first"))
+		crash_first();
+	host->propose(host->search, &hot);
+}
+static void refine(const struct sonde_strategy_host *host, void *state, const struct sonde_strategy_finding *proven, uint32_t count)
+{
+	if (is("refine"))
+		crash_refine();
+}
+static void end(void *state)
+{
+	if (is("end"))
+		crash_end();
+}
+SONDE_STRATEGY_EXPORT const struct sonde_strategy sonde_strategy = { SONDE_STRATEGY_ABI, "crash", "crashes", 0, first, refine, end };
+'''
 TOP = {'schema', 'experiment', 'program', 'exit_status', 'strategy', 'mode', 'phase', 'steps', 'properties', 'not_measurable',
        'agents', 'results', 'complete'}
 ROW = set('property severity severity_low severity_high confidence condition region_kind region function file line_first '
@@ -186,6 +215,19 @@ def strategies(t, reference):
     t.check(done.returncode == 4 and 'ABI 99' in done.stderr, 'another ABI is refused', done.stderr)
     done = t.run('search', '-e', 'team.run', '--strategy', 'tine')
     t.check(done.returncode == 2 and "did you mean 'time'?" in done.stderr, 'an unknown strategy', done.stderr)
+    for where in ('first', 'refine', 'end'):
+        with open('crash.c', 'w') as out:
+            out.write(CRASHES % where)
+        done = t.command('gcc', '-shared', '-fPIC', '-I', INCLUDE, 'crash.c', '-o', f'{where}.so')
+        done = t.run('search', '-e', 'team.run', '--strategy', f'./{where}.so')
+        t.check(done.returncode == 2 and f"'./{where}.so' crashed in its function '{where}' (SIG" in done.stderr and
+                done.stderr.count('\n') == 1 and not done.stdout, f'a strategy that crashes in {where} is a sentence', done.returncode,
+                done.stderr)
+    with open('text.so', 'w') as out:
+        out.write('no shared object')
+    done = t.run('search', '-e', 'team.run', '--strategy', './text.so')
+    t.check(done.returncode == 2 and 'text.so' in done.stderr and 'shared object' in done.stderr, 'nor what is no shared object',
+            done.stderr)
     done = t.run('search', '-e', 'team.run', '--strategy', './nothing.so')
     t.check(done.returncode == 2 and 'nothing.so' in done.stderr, 'a file that is not there', done.stderr)
     done = t.run('search', '-e', 'team.run', '--strategy', 'data', '--start', 'LC3MissInThread')

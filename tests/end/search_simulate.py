@@ -4,6 +4,7 @@ import ctypes
 import json
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -57,8 +58,8 @@ def agents_left(folder):
     left = []
     for pid in filter(str.isdigit, os.listdir('/proc')):
         try:
-            with open(f'/proc/{pid}/cmdline') as words:
-                if f'\0{folder}\0' in words.read():
+            with open(f'/proc/{pid}/cmdline') as words, open(f'/proc/{pid}/comm') as name:
+                if f'\0{folder}\0' in words.read() and name.read().startswith('sonde'):
                     left.append(int(pid))
         except OSError:
             pass
@@ -223,6 +224,50 @@ def words(t):
     t.check(not [n for n in os.listdir('.') if n.startswith('sonde.search')], 'what is refused leaves nothing')
 
 
+def damaged(t, calm_text):
+    """A search that has ended: nobody has what its journal lost."""
+    shutil.copytree('calm8', 'cut')
+    os.truncate('cut/search.journal', os.path.getsize('cut/search.journal') * 2 // 3)
+    done = t.run('search', '--resume', 'cut', '--format', 'json')
+    found = json.loads(done.stdout)
+    t.check(done.returncode == 0 and not found['complete'] and found['properties'] and 'lacks results' in done.stderr,
+            'a journal that was cut short: what is there, and a sentence', done.stderr)
+    shutil.copytree('calm8', 'worn')
+    with open('worn/search.journal', 'r+b') as out:
+        out.seek(3000)
+        out.write(random.Random(1).randbytes(500))
+    done = t.run('search', '--resume', 'worn', '--format', 'json')
+    t.check(done.returncode == 0 and not json.loads(done.stdout)['complete'] and 'are damaged' in done.stderr, 'damage in it is said',
+            done.stderr)
+    shutil.copytree('calm8', 'gone')
+    os.unlink('gone/search.journal')
+    done = t.run('search', '--resume', 'gone', '--format', 'json')
+    t.check(done.returncode != 0 and 'is not there' in done.stderr and not done.stdout, 'without one there is no result', done.stderr)
+    with open('worn/simulate.json', 'w') as out:
+        out.write('{')
+    done = t.run('search', '--resume', 'worn')
+    t.check(done.returncode == 5 and 'is damaged' in done.stderr, 'options that are damaged', done.stderr)
+
+
+def full_disk(t, calm_text):
+    """The journal's file system has room for a third of it; with more room another front goes on."""
+    os.mkdir('small')
+    mount = ['mount', '-t', 'tmpfs', '-o']
+    if subprocess.run(mount + ['size=72k', 'none', 'small'], stderr=subprocess.DEVNULL).returncode:
+        t.skip('a full disk', 'no file system can be mounted')
+        return
+    try:
+        done = t.run('search', 'simulate', '-q', '--format', 'json', '--fanout', '4', '-o', 'small/run', scenario('calm.json', 8, 8))
+        t.check(done.returncode == 5 and 'No space left' in done.stderr and not done.stdout, 'a full disk is a sentence, and no result',
+                done.returncode, done.stderr)
+        t.check(not agents_left('small/run'), 'no process is left')
+        subprocess.run(mount + ['remount,size=8m', 'none', 'small'], check=True)
+        done = t.run('search', '--resume', 'small/run', '--format', 'json')
+        t.equal(properties_text(done), calm_text, 'with more room another front comes to the same properties')
+    finally:
+        subprocess.run(['umount', '-l', 'small'], check=True)
+
+
 def interrupted(t):
     name = scenario('long.json', 4, 1000)
     search = subprocess.Popen([t.sonde, 'search', 'simulate', '--format', 'json', '-q', '-o', 'long', name], stdout=subprocess.PIPE,
@@ -272,6 +317,8 @@ def main():
     calm, calm_text = undisturbed(t, 8, 4, 8)
     agents_fail(t, 8, 4, 8, calm, calm_text)
     front_dies(t, 8, 4, 8, calm, calm_text, (0.2, 1.5))
+    damaged(t, calm_text)
+    full_disk(t, calm_text)
     calm, calm_text = undisturbed(t, 64, 16, 6)
     agents_fail(t, 64, 16, 6, calm, calm_text)
     strangers(t)

@@ -67,8 +67,11 @@ sn_status sn_search_load(struct sn_search *s, struct sn_error *err)
 	s->strategy_library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	free(path);
 	if (!s->strategy_library)
-		return sn_error_set(err, SN_ERR_USAGE, "search: cannot load strategy '%s': %s",
-				    name, dlerror());
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"search: cannot load strategy '%s': %s; it is to be a shared object for this machine "
+			"('cc -shared -fPIC')",
+			name, dlerror());
 	strategy = dlsym(s->strategy_library, "sonde_strategy");
 	if (!strategy)
 		return sn_error_set(

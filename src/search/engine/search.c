@@ -12,6 +12,7 @@
 #include "base/progress.h"
 #include "base/alloc.h"
 #include "base/spelling.h"
+#include "search/engine/guard.h"
 #include "search/engine/parts.h"
 #include "search/evidence/sources.h"
 
@@ -316,10 +317,61 @@ static void measure_anew(struct sn_search *s, struct sn_search_step *step)
 
 /* ---- steps ---- */
 
-static void step_refine(struct sn_search *s, size_t first_finding, void *state)
+/* A call of the strategy, which is code of somebody else. */
+struct call {
+	struct sn_search *search;
+	enum { BEGIN, FIRST, REFINE, END } function;
+	void *state;
+	const struct sonde_strategy_finding *proven;
+	uint32_t count;
+};
+
+static void call_make(void *context)
 {
+	struct call *c = context;
+	struct sn_search *s = c->search;
+
+	switch (c->function) {
+	case BEGIN:
+		c->state = s->strategy->begin ? s->strategy->begin(&s->host) : NULL;
+		break;
+	case FIRST:
+		s->strategy->first(&s->host, c->state);
+		break;
+	case REFINE:
+		s->strategy->refine(&s->host, c->state, c->proven, c->count);
+		break;
+	case END:
+		if (s->strategy->end)
+			s->strategy->end(c->state);
+		break;
+	}
+}
+
+static sn_status call(struct call *c, int function, struct sn_error *err)
+{
+	static const char *const names[] = { "begin", "first", "refine", "end" };
+	struct sn_search *s = c->search;
+	int signal;
+
+	c->function = function;
+	if (sn_guarded(call_make, c, &signal))
+		return SN_OK;
+	s->strategy_library = NULL; /* nothing of it runs any more */
+	return sn_error_set(
+		err, SN_ERR_USAGE,
+		"search: strategy '%s' crashed in its function '%s' (SIG%s), so there is "
+		"no result; mend it, or use one of sonde's",
+		s->options.strategy ? s->options.strategy : "time", names[function],
+		sigabbrev_np(signal));
+}
+
+static sn_status step_refine(struct call *c, size_t first_finding, struct sn_error *err)
+{
+	struct sn_search *s = c->search;
 	size_t count = s->findings.count - first_finding;
 	struct sonde_strategy_finding *proven = sn_alloc_zeroed(count + 1, sizeof(*proven));
+	sn_status status;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct sn_finding *f = &s->findings.items[first_finding + i];
@@ -327,19 +379,24 @@ static void step_refine(struct sn_search *s, size_t first_finding, void *state)
 		proven[i] = (struct sonde_strategy_finding){ f->what, f->severity, f->confidence,
 							     f->step };
 	}
-	s->strategy->refine(&s->host, state, proven, (uint32_t)count);
+	c->proven = proven;
+	c->count = (uint32_t)count;
+	status = call(c, REFINE, err);
 	free(proven);
+	return status;
 }
 
-static void steps_run(struct sn_search *s)
+static sn_status steps_run(struct sn_search *s, struct sn_error *err)
 {
-	void *state = s->strategy->begin ? s->strategy->begin(&s->host) : NULL;
+	struct call strategy = { .search = s };
+	sn_status status = call(&strategy, BEGIN, err);
 	size_t next = 0, most = s->options.steps_most && s->options.steps_most < STEPS_MOST
 					? s->options.steps_most
 					: STEPS_MOST;
 
-	s->strategy->first(&s->host, state);
-	while (next < s->candidates.count && s->steps.count < most) {
+	if (status == SN_OK)
+		status = call(&strategy, FIRST, err);
+	while (status == SN_OK && next < s->candidates.count && s->steps.count < most) {
 		size_t end = s->candidates.count, first_finding = s->findings.count;
 		struct sn_search_step step = { 0 };
 		double begin = sn_now_s();
@@ -353,10 +410,9 @@ static void steps_run(struct sn_search *s)
 			candidate_evaluate(s, next, &step);
 		step.elapsed_s += sn_now_s() - begin;
 		sn_vec_push(&s->steps, step);
-		step_refine(s, first_finding, state);
+		status = step_refine(&strategy, first_finding, err);
 	}
-	if (s->strategy->end)
-		s->strategy->end(state);
+	return status == SN_OK ? call(&strategy, END, err) : status;
 }
 
 static sn_status start_check(const struct sn_search *s, struct sn_error *err)
@@ -432,9 +488,14 @@ sn_status sn_search_run(struct sn_recorded *recorded, const struct sn_library *l
 
 	if (status != SN_OK)
 		return status;
-	steps_run(*out);
-	sn_search_finish(*out);
-	return SN_OK;
+	status = steps_run(*out, err);
+	if (status == SN_OK) {
+		sn_search_finish(*out);
+	} else {
+		sn_search_free(*out);
+		*out = NULL;
+	}
+	return status;
 }
 
 void sn_search_free(struct sn_search *s)

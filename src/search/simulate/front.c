@@ -539,7 +539,7 @@ sn_status sn_front_open(struct sn_simulation *simulation, struct sn_front **out,
 	f->inner_epochs = sn_alloc_zeroed(simulation->places->inners, sizeof(*f->inner_epochs));
 	status = sn_journal_open(path, &f->journal, journal_see, f, err);
 	if (status == SN_OK && f->journal.damaged_bytes)
-		sn_warn("search: %llu bytes of the journal '%s' are damaged; what they had is asked for again",
+		sn_warn("search: %llu bytes of the journal '%s' are damaged, and left out",
 			(unsigned long long)f->journal.damaged_bytes, path);
 	free(path);
 	if (status == SN_OK)

@@ -9,13 +9,14 @@
 #include "base/alloc.h"
 #include "search/simulate/parts.h"
 
-enum { CHUNK = 512 * 1024, LOOK_NS = 100000000 };
+enum { CHUNK = 512 * 1024, LOOK_NS = 100000000, AGAIN_NS = 1000000000 };
 
 struct node {
 	struct sn_uplink uplink;
 	struct sn_outbox outbox;
 	struct sn_simulation *simulation;
 	int64_t replay_ns; /* when what is not in the journal is sent again */
+	int64_t again_ns;  /* when a phase for which there was no room is tried again */
 	bool is_over;
 };
 
@@ -80,6 +81,8 @@ static void phase_end(struct node *n)
 			n->outbox.has_ended = false;
 		}
 	}
+	if (n->outbox.phase != phase)
+		n->again_ns = sn_agent_now_ns() + AGAIN_NS;
 	for (size_t i = 0; i < bodies.count; i++)
 		sn_text_free(&bodies.items[i]);
 	sn_vec_free(&bodies);
@@ -92,10 +95,11 @@ static void phase_end(struct node *n)
 static int64_t phase_ends_ns(const struct node *n)
 {
 	const struct sn_scenario *s = n->simulation->scenario;
+	int64_t ends_ns = n->outbox.began_ns + (int64_t)((n->outbox.phase + 1) * s->phase_s * 1e9);
 
 	if (!n->outbox.began_ns || n->outbox.has_ended)
 		return INT64_MAX;
-	return n->outbox.began_ns + (int64_t)((n->outbox.phase + 1) * s->phase_s * 1e9);
+	return ends_ns > n->again_ns ? ends_ns : n->again_ns;
 }
 
 /* ---- what comes from above ---- */

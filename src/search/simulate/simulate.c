@@ -243,6 +243,21 @@ static void options_take(struct sn_simulation *simulation, const struct sn_searc
 	simulation->search.program = simulation->scenario->name;
 }
 
+/* The first host's first phase is searched at once: a strategy that cannot do so stops no agents. */
+static sn_status strategy_try(const struct sn_simulation *simulation, struct sn_error *err)
+{
+	struct sn_recorded *recorded =
+		sn_scenario_of_host(simulation->scenario, simulation->library, 0, 1);
+	struct sn_search *search = NULL;
+	sn_status status = recorded ? sn_search_run(recorded, simulation->library,
+						    &simulation->search, &search, err)
+				    : SN_OK;
+
+	sn_search_free(search);
+	sn_recorded_free(recorded);
+	return status;
+}
+
 /* ---- running ---- */
 
 static void simulation_free(struct sn_simulation *simulation)
@@ -277,6 +292,9 @@ static sn_status front_work(struct sn_simulated *out, bool is_first, bool is_qui
 	if (status == SN_OK) {
 		sn_front_end(out->front);
 		status = sn_front_search(out->front, &out->search, err);
+		if (status == SN_OK && out->search->is_partial && !is_interrupted() && !is_quiet)
+			sn_warn("search: results of some agents have not come; the result is of "
+				"what is there");
 		secrets_remove(simulation);
 	} else {
 		sn_agents_end(simulation);
@@ -320,6 +338,9 @@ sn_status sn_simulate_run(const struct sn_simulate_options *options, struct sn_s
 	if (status != SN_OK)
 		return status;
 	options_take(simulation, &options->search);
+	status = strategy_try(simulation, err);
+	if (status != SN_OK)
+		return status;
 	status = folder_make(options->output, &simulation->path, err);
 	if (status != SN_OK)
 		return status;
@@ -388,10 +409,15 @@ static sn_status secrets_load(struct sn_simulation *simulation, bool *has_ended,
 {
 	char *secret = sn_simulation_file(simulation, "search.secret");
 	char *page = sn_simulation_file(simulation, "search.places");
+	char *journal = sn_simulation_file(simulation, "search.journal");
 	sn_status status;
 
 	*has_ended = access(secret, F_OK) != 0;
-	if (!*has_ended) {
+	if (*has_ended && access(journal, F_OK))
+		status = sn_error_set(err, SN_ERR_NOT_FOUND,
+				      "search: '%s' is not there: nothing is left of this search",
+				      journal);
+	else if (!*has_ended) {
 		status = sn_link_secret_read(secret, simulation->secret, err);
 		if (status == SN_OK)
 			status = sn_places_open(page, 0, 0, &simulation->places, err);
@@ -404,6 +430,7 @@ static sn_status secrets_load(struct sn_simulation *simulation, bool *has_ended,
 		status = sn_error_set(err, SN_ERR_FORMAT,
 				      "search: '%s' is not of this scenario; its folder is damaged",
 				      page);
+	free(journal);
 	free(secret);
 	free(page);
 	return status;
@@ -436,7 +463,13 @@ sn_status sn_simulate_resume(const char *path, bool is_quiet, struct sn_simulate
 	status = sn_front_open(simulation, &out->front, err);
 	if (status == SN_OK && !has_ended)
 		return front_work(out, false, is_quiet, err);
-	return status == SN_OK ? sn_front_search(out->front, &out->search, err) : status;
+	if (status == SN_OK)
+		status = sn_front_search(out->front, &out->search, err);
+	if (status == SN_OK && out->search->is_partial)
+		sn_warn("search: the journal in '%s' lacks results, and the agents that had them have "
+			"ended; the result is of what is there",
+			path);
+	return status;
 }
 
 void sn_simulated_free(struct sn_simulated *out)
