@@ -14,6 +14,7 @@
 #include "pandore/lattice/compare.h"
 #include "pandore/lattice/draw.h"
 #include "pandore/lattice/follow_trace.h"
+#include "pandore/lattice/instant.h"
 #include "pandore/lattice/lattice.h"
 #include "pandore/lattice/property.h"
 #include "pandore/page/page.h"
@@ -235,7 +236,11 @@ static sn_status read_property(struct asked *asked, struct sn_error *err)
 			"lattice: --fail-if needs a condition (--possibly or --definitely)");
 	if (!asked->condition)
 		return SN_OK;
-	if (asked->args->operand_count != 1)
+	if (sn_args_value(asked->args, "dot"))
+		status = sn_error_set(err, SN_ERR_USAGE,
+				      "lattice: of a condition --svg and --html draw the instant "
+				      "at which it holds; --dot has none");
+	if (status == SN_OK && asked->args->operand_count != 1)
 		status =
 			sn_error_set(err, SN_ERR_USAGE, "lattice: a condition takes one execution");
 	if (status == SN_OK)
@@ -281,6 +286,47 @@ static void free_asked(struct asked *asked)
 	free(asked->faults);
 }
 
+static void witness_svg(const struct sn_page_condition *condition, FILE *out)
+{
+	struct sn_lattice_instant instant;
+
+	sn_lattice_instant_of_witness(condition->execution, condition->property,
+				      condition->answer->witness, condition->text, &instant);
+	sn_lattice_draw_instant(&instant, out);
+	sn_lattice_instant_free(&instant);
+}
+
+/* The instant at which it holds, as --svg and --html ask for it. */
+static sn_status witness_draw(const struct asked *asked, const char *option,
+			      const struct sn_page_condition *condition, struct sn_error *err)
+{
+	const char *path = sn_args_value(asked->args, option);
+	struct sn_pandore_page page = { .title = "A condition on instants",
+					.condition = condition };
+	bool is_page = !strcmp(option, "html");
+	struct sn_file_writer writer;
+	sn_status status;
+
+	if (!path)
+		return SN_OK;
+	if (!is_page && !condition->answer->witness) {
+		sn_warn("'%s' is not written: no instant is known at which the condition holds",
+			path);
+		return SN_OK;
+	}
+	status = sn_file_writer_open(&writer, path, err);
+	if (status != SN_OK)
+		return status;
+	if (is_page)
+		status = sn_pandore_page_write(&page, writer.out, err);
+	else
+		witness_svg(condition, writer.out);
+	if (status == SN_OK)
+		return sn_file_writer_commit(&writer, err);
+	sn_file_writer_abandon(&writer);
+	return status;
+}
+
 static int property_run(struct asked *asked, const struct sn_execution *execution)
 {
 	enum { CUTS_MOST = 1000000 };
@@ -296,6 +342,16 @@ static int property_run(struct asked *asked, const struct sn_execution *executio
 		sn_property_write_text(asked->condition, execution, &answer, stdout);
 	else
 		sn_property_write_json(asked->condition, execution, &answer, stdout);
+	struct sn_page_condition condition = { asked->condition, asked->property, execution,
+					       &answer };
+
+	status = witness_draw(asked, "svg", &condition, &err);
+	if (status == SN_OK)
+		status = witness_draw(asked, "html", &condition, &err);
+	if (status != SN_OK) {
+		sn_property_answer_free(&answer);
+		return sn_error_print(&err);
+	}
 	asked_for = !fail_if			   ? SN_TRUTH_NO
 		    : !strcmp(fail_if, "possibly") ? answer.possibly
 						   : answer.definitely;
@@ -355,7 +411,9 @@ static int lattice_run(const struct sn_args *args)
 
 static const struct sn_option lattice_options[] = {
 	SN_TABLE_OPTIONS,
-	{ "svg", 0, "FILE", "draw the lattice, or its silhouette above 5000 cuts", NULL },
+	{ "svg", 0, "FILE",
+	  "draw the lattice, or its silhouette above 5000 cuts; of a condition, the instant at which it holds",
+	  NULL },
 	{ "html", 0, "FILE", "write a page: the drawing, the levels, the bottlenecks", NULL },
 	{ "dot", 0, "FILE", "write the graph for Graphviz, up to 5000 cuts", NULL },
 	{ "observe", 0, "WHAT",

@@ -42,6 +42,15 @@ struct judge {
 	struct terms terms;
 };
 
+bool sn_property_names(const struct sn_property *property, uint32_t process)
+{
+	for (size_t i = 0; i < property->nodes.count; i++)
+		if (property->nodes.items[i].kind == SN_PROPERTY_IN &&
+		    property->nodes.items[i].process == process)
+			return true;
+	return false;
+}
+
 /* ---- states and cuts ---- */
 
 static bool node_holds(const struct judge *j, const struct sn_property_node *node, uint32_t done)

@@ -24,6 +24,9 @@ void sn_property_free(struct sn_property *property);
 /** The n-th label that it names; NULL: there are no more. Borrowed. */
 const char *sn_property_label(const struct sn_property *property, size_t n);
 
+/** Whether it says anything of a process. */
+bool sn_property_names(const struct sn_property *property, uint32_t process);
+
 enum sn_truth { SN_TRUTH_NO, SN_TRUTH_YES, SN_TRUTH_UNKNOWN };
 
 struct sn_property_answer {

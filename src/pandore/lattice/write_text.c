@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "pandore/lattice/instant.h"
 #include "pandore/lattice/integer.h"
 #include "pandore/lattice/lattice.h"
 #include "pandore/lattice/places.h"
@@ -274,26 +275,6 @@ static void add_event(struct sn_text *text, const struct sn_lattice_answer *answ
 		sn_text_addf(text, " (%s:%u)", event->file, event->line);
 }
 
-static bool is_same_place(const struct sn_lattice_answer *answer, uint32_t x, uint32_t y)
-{
-	const struct sn_execution_event *a = &answer->execution->events[x];
-	const struct sn_execution_event *b = &answer->execution->events[y];
-
-	return a->process == b->process && a->line == b->line && a->file == b->file;
-}
-
-/* One of those that look the same was shown before. */
-static bool is_shown(const struct sn_lattice_answer *answer, size_t race)
-{
-	const struct sn_lattice_race *races = answer->run.races;
-
-	for (size_t i = race < 100 ? 0 : race - 100; i < race; i++)
-		if (is_same_place(answer, races[i].receive, races[race].receive) &&
-		    is_same_place(answer, races[i].other, races[race].other))
-			return true;
-	return false;
-}
-
 static void add_races(struct sn_text *text, const struct sn_lattice_answer *answer)
 {
 	const struct sn_lattice_run *run = &answer->run;
@@ -306,7 +287,7 @@ static void add_races(struct sn_text *text, const struct sn_lattice_answer *answ
 		     "; other messages that they could have met: %zu\n",
 		     run->wildcard_count, run->race_count);
 	for (size_t i = 0; i < run->race_count && shown < PLACES_SHOWN; i++) {
-		if (is_shown(answer, i))
+		if (sn_lattice_race_is_repeated(answer, i))
 			continue;
 		shown++;
 		sn_text_add(text, "     ");

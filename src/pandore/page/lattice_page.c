@@ -3,15 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "pandore/lattice/compare.h"
 #include "pandore/lattice/draw.h"
+#include "pandore/lattice/instant.h"
 #include "pandore/lattice/integer.h"
 #include "pandore/lattice/places.h"
 #include "pandore/page/page.h"
 
-enum { COLUMNS_MAX = 1000, SEGMENTS_MAX = 300, PLACES_MAX = 12 };
+enum { COLUMNS_MAX = 1000, SEGMENTS_MAX = 300, PLACES_MAX = 12, RACES_DRAWN = 5 };
 
 static void add_tile(struct sn_text *html, const char *name, const char *value)
 {
@@ -110,10 +112,28 @@ static void add_notices(struct sn_text *html, const struct sn_lattice_answer *an
 			     answer->profile.stopped_by);
 }
 
+/* Text of several lines, escaped line by line. */
+static void write_lines(const char *chars, const char *attributes, FILE *out)
+{
+	struct sn_text html = { 0 };
+
+	for (const char *line = chars; *line;) {
+		size_t length = strcspn(line, "\n");
+		char *copy = sn_alloc_zeroed(length + 1, 1);
+
+		memcpy(copy, line, length);
+		sn_text_add_html(&html, copy);
+		sn_text_add(&html, "\n");
+		free(copy);
+		line += length + (line[length] == '\n');
+	}
+	fprintf(out, "<pre%s>%s</pre>\n", attributes, html.chars ? html.chars : "");
+	sn_text_free(&html);
+}
+
 /* The answer as text stands in for table and chart where scripts do not run. */
 static void write_static(const struct sn_lattice_answer *answer, FILE *out)
 {
-	struct sn_text html = { 0 };
 	char *chars = NULL;
 	size_t length = 0;
 	FILE *memory = open_memstream(&chars, &length);
@@ -122,9 +142,67 @@ static void write_static(const struct sn_lattice_answer *answer, FILE *out)
 		return;
 	sn_lattice_write_text(answer, 10, memory);
 	fclose(memory);
-	sn_text_add_html(&html, chars);
-	fprintf(out, "<pre class=\"only-static\">%s</pre>\n", html.chars ? html.chars : "");
-	sn_text_free(&html);
+	write_lines(chars, " class=\"only-static\"", out);
+	free(chars);
+}
+
+static void write_instant(const struct sn_lattice_instant *instant, FILE *out)
+{
+	fputs("<div class=\"drawn\" tabindex=\"0\" role=\"group\" "
+	      "aria-label=\"drawing of an instant\">\n",
+	      out);
+	sn_lattice_draw_instant(instant, out);
+	fputs("</div>\n", out);
+}
+
+/* Receives that could have met another message, each at the instant at which both are on their way. */
+static void write_races(const struct sn_lattice_answer *answer, FILE *out)
+{
+	const struct sn_lattice_run *run = &answer->run;
+	unsigned drawn = 0;
+
+	if (!run->wildcard_count)
+		return;
+	fprintf(out,
+		"<h3>Receives from any source</h3>\n<p>%llu; other messages that they could have "
+		"met: %zu%s</p>\n",
+		(unsigned long long)run->wildcard_count, run->race_count,
+		run->race_count ? ". Another run may take them in another order." : ".");
+	for (size_t i = 0; i < run->race_count && drawn < RACES_DRAWN; i++) {
+		struct sn_lattice_instant instant;
+
+		if (sn_lattice_race_is_repeated(answer, i))
+			continue;
+		drawn++;
+		sn_lattice_instant_of_race(answer->execution, &run->races[i],
+					   "A receive that could have met another message",
+					   &instant);
+		write_instant(&instant, out);
+		sn_lattice_instant_free(&instant);
+	}
+}
+
+void sn_page_condition_body(const struct sn_page_condition *condition, FILE *out)
+{
+	struct sn_lattice_instant instant;
+	char *chars = NULL;
+	size_t length = 0;
+	FILE *memory = open_memstream(&chars, &length);
+
+	if (!memory)
+		return;
+	sn_property_write_text(condition->text, condition->execution, condition->answer, memory);
+	fclose(memory);
+	fputs("<section class=\"panel\"><h2>Condition</h2>\n", out);
+	write_lines(chars, "", out);
+	if (condition->answer->witness) {
+		sn_lattice_instant_of_witness(condition->execution, condition->property,
+					      condition->answer->witness, condition->text,
+					      &instant);
+		write_instant(&instant, out);
+		sn_lattice_instant_free(&instant);
+	}
+	fputs("</section>\n", out);
 	free(chars);
 }
 
@@ -150,6 +228,7 @@ void sn_page_lattice_body(const struct sn_pandore_page *page, FILE *out)
 		      out);
 		sn_lattice_draw_svg(answer, 1, SN_DRAW_EXACT_CUTS, out);
 		fputs("</div>\n", out);
+		write_races(answer, out);
 		write_static(answer, out);
 		fputs("</section>\n", out);
 	}

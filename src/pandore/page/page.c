@@ -31,6 +31,8 @@ static void write_page(const struct sn_pandore_page *page, const char *graphs, F
 	fprintf(out, "<header class=\"head\"><h1>%s</h1></header>\n",
 		title.chars ? title.chars : "");
 	fputs(graphs, out);
+	if (page->condition)
+		sn_page_condition_body(page->condition, out);
 	sn_page_lattice_body(page, out);
 	write_to(out, &at, "<!--DATA-->");
 	if (page->profile_count)

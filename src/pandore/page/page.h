@@ -12,7 +12,16 @@
 #include <stdio.h>
 
 #include "pandore/lattice/lattice.h"
+#include "pandore/lattice/property.h"
 #include "pandore/profiler/comm.h"
+
+/** A condition that was asked for, and what is known of it. */
+struct sn_page_condition {
+	const char *text;
+	const struct sn_property *property;
+	const struct sn_execution *execution;
+	const struct sn_property_answer *answer;
+};
 
 /** All borrowed; names are what the user called the files. */
 struct sn_pandore_page {
@@ -24,6 +33,7 @@ struct sn_pandore_page {
 	enum sn_comm_value value;
 	const struct sn_lattice_answer *answers;
 	size_t answer_count;
+	const struct sn_page_condition *condition; /* NULL: none */
 };
 
 /** Errors of writing are left to the stream. SN_ERR_USAGE if the choice names what is not there. */
@@ -34,6 +44,7 @@ sn_status sn_pandore_page_write(const struct sn_pandore_page *page, FILE *out,
 sn_status sn_page_comm_body(const struct sn_pandore_page *page, FILE *out, struct sn_error *err);
 void sn_page_comm_data(const struct sn_pandore_page *page, FILE *out);
 void sn_page_lattice_body(const struct sn_pandore_page *page, FILE *out);
+void sn_page_condition_body(const struct sn_page_condition *condition, FILE *out);
 void sn_page_lattice_data(const struct sn_pandore_page *page, FILE *out);
 
 #endif
