@@ -22,7 +22,8 @@ static enum sn_comm_group group_of(const char *name)
 {
 	if (name && (!strcmp(name, "node") || !strcmp(name, "rank")))
 		return SN_COMM_NODES;
-	return name && (!strcmp(name, "variable") || !strcmp(name, "function"))
+	return name && (!strcmp(name, "variable") || !strcmp(name, "function") ||
+			!strcmp(name, "path"))
 		       ? SN_COMM_VARIABLES
 		       : SN_COMM_PARTITIONS;
 }
@@ -66,16 +67,24 @@ static bool is_experiment(const char *path)
 }
 
 /* An experiment stays open as long as its profile, which borrows its names. */
-static sn_status profile_read(const char *path, struct sn_lattice_experiment *experiment,
+static sn_status profile_read(const struct sn_args *args, const char *path,
+			      struct sn_lattice_experiment *experiment,
 			      struct sn_comm_profile **out, struct sn_error *err)
 {
+	const char *by = sn_args_value(args, "by");
+	bool by_path = by && !strcmp(by, "path");
 	sn_status status;
 
+	if (!is_experiment(path) && by_path)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "comm: '%s' is a profile of a Pandore program, which has no "
+				    "call paths; --by path is for experiments",
+				    path);
 	if (!is_experiment(path))
 		return sn_comm_profile_read(path, out, err);
 	status = sn_lattice_experiment_read(path, experiment, err);
 	return status == SN_OK ? sn_mpi_comm_profile_of(experiment->analysis->program,
-							experiment->mpi, out, err)
+							experiment->mpi, by_path, out, err)
 			       : status;
 }
 
@@ -223,8 +232,8 @@ static int comm_run(const struct sn_args *args)
 					      "this command with --format html",
 					      args->operands[i]);
 		else
-			status = profile_read(args->operands[i], &experiments[i], &profiles[count],
-					      &err);
+			status = profile_read(args, args->operands[i], &experiments[i],
+					      &profiles[count], &err);
 		count += status == SN_OK;
 	}
 	if (status == SN_OK && !count)
@@ -257,8 +266,8 @@ static const struct sn_option comm_options[] = {
 	  "arcs|zones|phases|nodes|lines|programs" },
 	{ "by", 'b', "GROUP",
 	  "arcs between partitions (default), or added up by node or by variable; of a program of "
-	  "MPI: functions of a rank, ranks, functions",
-	  "partition|node|variable|rank|function" },
+	  "MPI: functions of a rank, ranks, functions, call paths",
+	  "partition|node|variable|rank|function|path" },
 	{ "phase", 'p', "NAME", "only the traffic of this phase", NULL },
 	{ "zone", 'z', "NAME", "only the traffic of this instrumentation zone", NULL },
 	{ "nodes", 'n', "I,J,..", "only traffic between these nodes", NULL },
@@ -300,7 +309,8 @@ const struct sn_command sn_command_comm = {
 		"receiver waited for each arc, broadcasts for each pair of variable and partition; "
 		"and its times by phase, zone, node and source line.\n\n"
 		"Of an experiment of 'sonde record --mpi': between functions of ranks, ranks "
-		"(--by rank) or functions (--by function). A broadcast counts once a receiver; "
+		"(--by rank), functions (--by function) or call paths (--by path). A broadcast counts "
+		"once a receiver; "
 		"other collective operations are in 'sonde show mpi'.\n\n"
 		"A page (--format html) may have traces (PROG.trace.jsonl), too: then it shows "
 		"their lattices, and the critical path beside the messages.",

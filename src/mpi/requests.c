@@ -35,6 +35,8 @@ struct follower {
 	SN_VEC(uint64_t) part_numbers;
 	SN_VEC(int32_t) part_roots;
 	struct sn_map messages; /* process and handle of a message -> taken + 1 */
+	struct sn_map
+		probed; /* process -> its last probe of any source, till it is received; taken + 1 */
 	SN_VEC(struct sn_mpi_end) taken;
 	struct sn_map sequence; /* communicator and process -> operations so far */
 	uint32_t open_receive;	/* of the call that is played; SN_NONE */
@@ -142,6 +144,25 @@ static uint32_t end_begin(struct follower *f, enum what what, struct sn_mpi_end 
 	return end.sequence;
 }
 
+static uint64_t *probed_of(struct follower *f, uint32_t process)
+{
+	return sn_map_put(&f->probed, sn_hash_u64(process + 1ULL), NULL);
+}
+
+/* A receive of what a probe of any source has found could have met what the probe could have found. */
+static void probed_take(struct follower *f, uint32_t process, struct sn_mpi_end *receive)
+{
+	uint64_t *place = probed_of(f, process);
+	const struct sn_mpi_end *probe = *place ? &f->taken.items[*place - 1] : NULL;
+
+	if (!probe || probe->comm != receive->comm || probe->from != receive->from ||
+	    (!receive->is_any_tag && probe->tag != receive->tag))
+		return;
+	receive->is_any_source = true;
+	receive->is_any_tag |= probe->is_any_tag;
+	*place = 0;
+}
+
 static void message_play(struct follower *f, const struct sn_mpi_deed *deed)
 {
 	enum what what = deed->kind == SN_MPI_SEND ? SENDS : RECEIVES;
@@ -153,6 +174,8 @@ static void message_play(struct follower *f, const struct sn_mpi_deed *deed)
 		side_add(request_of_call(f, deed), what, (uint32_t)f->templates.count - 1, SN_NONE);
 		return;
 	}
+	if (what == RECEIVES)
+		probed_take(f, event_of(f, deed)->process, &end);
 	begun = end_begin(f, what, end);
 	if (deed->has_handle)
 		side_add(request_of_call(f, deed), what, SN_NONE, begun);
@@ -191,7 +214,7 @@ static void probe_play(struct follower *f, const struct sn_mpi_deed *deed)
 {
 	struct sn_mpi_end end;
 
-	if (!deed->has_handle)
+	if (!deed->has_handle && !(deed->flags & SN_MPI_IS_ANY))
 		return;
 	end = end_make(f, deed);
 	end.from = -1;
@@ -201,7 +224,13 @@ static void probe_play(struct follower *f, const struct sn_mpi_deed *deed)
 		sn_mpi_local_comm(f->build, event_of(f, deed)->process, deed->values[2]);
 	if (comm)
 		end.from = sn_mpi_world_rank(comm, sn_mpi_signed(deed->values[0]));
+	end.is_any_source = deed->flags & SN_MPI_IS_ANY;
+	end.is_any_tag = deed->flags & SN_MPI_IS_ANY_TAG;
 	sn_vec_push(&f->taken, end);
+	if (!deed->has_handle) {
+		*probed_of(f, event_of(f, deed)->process) = f->taken.count;
+		return;
+	}
 	*sn_map_put(&f->messages, handle_key(event_of(f, deed)->process, deed->handle), NULL) =
 		f->taken.count;
 }
@@ -462,6 +491,7 @@ void sn_mpi_requests_follow(struct sn_mpi_build *build)
 	sn_vec_free(&follower.part_numbers);
 	sn_vec_free(&follower.part_roots);
 	sn_map_free(&follower.messages);
+	sn_map_free(&follower.probed);
 	sn_vec_free(&follower.taken);
 	sn_map_free(&follower.sequence);
 }

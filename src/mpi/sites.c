@@ -2,6 +2,7 @@
 #include "mpi/sites.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/map.h"
 
@@ -35,6 +36,38 @@ struct sn_mpi_site sn_mpi_site_of(const struct sn_program *program, uint32_t sta
 		}
 	}
 	return site;
+}
+
+/* What only starts the program is no caller. */
+static bool is_start(const char *name)
+{
+	return !strcmp(name, "_start") || !strcmp(name, "__libc_start_main") ||
+	       !strcmp(name, "__libc_start_call_main");
+}
+
+void sn_mpi_path_add(struct sn_text *text, const struct sn_program *program, uint32_t stack)
+{
+	const char *before = "";
+
+	if (stack == SN_NONE)
+		return;
+	for (size_t f = program->first_frame[stack + 1]; f-- > program->first_frame[stack];) {
+		const struct sn_program_place *place =
+			&program->places.items[program->frame_places[f]];
+
+		for (uint32_t s = 0;
+		     s < place->step_count && !is_of_library(program, place->module); s++) {
+			const struct sn_step *step = &program->steps.items[place->first_step + s];
+			const char *name = step->kind == SN_STEP_FUNCTION
+						   ? program->functions.items[step->index].name
+						   : "_start";
+
+			if (is_start(name))
+				continue;
+			sn_text_addf(text, "%s%s", before, name);
+			before = " > ";
+		}
+	}
 }
 
 static uint64_t sum_key(const struct sn_mpi_event *event, struct sn_mpi_site site)

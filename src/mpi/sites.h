@@ -2,6 +2,7 @@
 #ifndef SN_MPI_SITES_H
 #define SN_MPI_SITES_H
 
+#include "base/text.h"
 #include "mpi/mpi.h"
 #include "profile/program.h"
 
@@ -11,6 +12,10 @@ struct sn_mpi_site {
 };
 
 struct sn_mpi_site sn_mpi_site_of(const struct sn_program *program, uint32_t stack);
+
+/** Adds "main > solve > exchange": the program's functions, outermost first, to the one of the site. Nothing if no
+ * stack was taken (SN_NONE). */
+void sn_mpi_path_add(struct sn_text *text, const struct sn_program *program, uint32_t stack);
 
 /** Waiting of one rank, of one kind, in one call of the program. */
 struct sn_mpi_wait_sum {

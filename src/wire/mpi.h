@@ -17,7 +17,7 @@
  *               that was probed
  *   DONE        from, tag, bytes, [request]: it has completed; without request it is this call's RECV
  *   START, FREE, CANCEL  request
- *   PROBE       from, tag, communicator, bytes, [message]
+ *   PROBE       from, tag, communicator, bytes, [message]     IS_ANY, IS_ANY_TAG: what it asked for
  *   COLLECTIVE  communicator, root + 1, bytes out, bytes in, [request]
  *   TRANSFER    rank or -1, bytes: one-sided or of a file, OUT or IN
  *
@@ -70,6 +70,8 @@ enum {
 	SN_MPI_IS_PARTITIONED = 128, /* SEND, RECV */
 	SN_MPI_IS_CANCELLED = 64,    /* DONE */
 	SN_MPI_IS_IN = 64,	     /* TRANSFER */
+	SN_MPI_IS_ANY = 64,	     /* PROBE: asked for any source, */
+	SN_MPI_IS_ANY_TAG = 128,     /* for any tag */
 	SN_MPI_IS_INTER = 32,	     /* COMM */
 	SN_MPI_IS_REMOTE = 64,	     /* COMM */
 	SN_MPI_EVENT_MAX = 64,	     /* bytes, but for COMM */

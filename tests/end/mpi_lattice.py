@@ -34,6 +34,43 @@ int main(int argc, char **argv)
 	return 0;
 }
 """
+PROBES = r"""
+#include <mpi.h>
+#include <string.h>
+/* Rank 0 takes a message of each other rank: after a probe of any source, or of each in turn. */
+__attribute__((noinline)) static void take(int source)
+{
+	MPI_Message message;
+	MPI_Status status;
+	int x;
+	MPI_Mprobe(source, 7, MPI_COMM_WORLD, &message, &status);
+	MPI_Mrecv(&x, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
+}
+__attribute__((noinline)) static void look(int source)
+{
+	MPI_Status status;
+	int x;
+	MPI_Probe(source, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+	MPI_Recv(&x, 1, MPI_INT, status.MPI_SOURCE, status.MPI_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+int main(int argc, char **argv)
+{
+	int rank, is_any = !strcmp(argv[1], "any");
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	for (int k = 1; rank == 0 && k < 3; k++)
+		take(is_any ? MPI_ANY_SOURCE : k);
+	if (rank)
+		MPI_Send(&rank, 1, MPI_INT, 0, 7, MPI_COMM_WORLD);
+	MPI_Barrier(MPI_COMM_WORLD);
+	for (int k = 1; rank == 0 && k < 3; k++)
+		look(is_any ? MPI_ANY_SOURCE : k);
+	if (rank)
+		MPI_Send(&rank, 1, MPI_INT, 0, 10 + rank, MPI_COMM_WORLD);
+	MPI_Finalize();
+	return 0;
+}
+"""
 MUTEX = r"""
 #include <mpi.h>
 #include <unistd.h>
@@ -116,6 +153,16 @@ def races(mpi):
     t.equal({race['met']['process'], race['other']['process']}, {1, 2}, f'{mpi}: both senders are named')
     record(mpi, 3, f'ordered.{mpi}', program, 'ordered')
     t.equal(answer(f'ordered.{mpi}')['receives']['race_count'], 0, f'{mpi}: one sent because of the other is no race')
+    t.run('lattice', '--html', f'race.{mpi}.html', f'race.{mpi}')
+    page = open(f'race.{mpi}.html', encoding='utf-8').read()
+    t.check(page.count('the message that it met') == 1 and '>MPI_Recv' in page, f'{mpi}: the race is drawn')
+    t.run('lattice', '--html', f'ordered.{mpi}.html', f'ordered.{mpi}')
+    t.check('the message that it met' not in open(f'ordered.{mpi}.html', encoding='utf-8').read(), f'{mpi}: no race, no drawing')
+    program = build(mpi, 'probes', PROBES)
+    for word, count in [('any', 2), ('each', 0)]:
+        record(mpi, 3, f'probes.{word}.{mpi}', program, word)
+        got = answer(f'probes.{word}.{mpi}')['receives']
+        t.equal((got['from_any_source'], got['race_count']), (2 * count, count), f'{mpi}: receives after probes of {word} source')
     observed = answer('--observe', 'kind=recv', f'race.{mpi}')
     t.equal((observed['events'], observed['cuts']), (2, '3'), f'{mpi}: only receives are points')
 
@@ -132,6 +179,14 @@ def exclusion(mpi):
                 (int(want), 'sonde.lattice-property/1', want, False, True),
                 f'{mpi}: mutual exclusion {"violated" if want else "kept"}')
         t.equal(got['witness'] is not None, want, f'{mpi}: with a witness where it is')
+        drawing = f'{experiment}.svg'
+        run = t.run('lattice', '--possibly', condition, '--svg', drawing, '--html', experiment + '.html', experiment)
+        svg = open(drawing, encoding='utf-8').read() if os.path.exists(drawing) else ''
+        t.equal((run.returncode, svg.count('>critical</text>'), 'is not written' in run.stderr), (0, 2 if want else 0, not want),
+                f'{mpi}: the instant is drawn')
+        t.equal(open(experiment + '.html', encoding='utf-8').read().count('>critical</text>'), 2 if want else 0, f'{mpi}: and on a page')
+    run = t.run('lattice', '--possibly', condition, '--dot', 'x.dot', experiment)
+    t.check(run.returncode == 2 and '--svg and --html' in run.stderr, f'{mpi}: --dot has no instant', run.stderr)
 
 
 def graph(mpi):
@@ -140,6 +195,9 @@ def graph(mpi):
     got = {(row['source'], row['target']): row['messages'] for row in rows}
     want = {(f'rank {a}', f'rank {b}'): 1 for a, b in [(1, 0), (2, 0), (0, 1), (0, 2)]}
     t.equal(got, want, f'{mpi}: messages and the broadcast, by rank')
+    run = t.run('comm', '--by', 'path', '-f', 'json', f'probes.any.{mpi}')
+    got = [(row['source'], row['target'], row['messages']) for row in json.loads(run.stdout)['rows']]
+    t.equal(got, [('main', 'main > look', 2), ('main', 'main > take', 2)], f'{mpi}: by call path')
     run = t.run('comm', '--by', 'function', '-f', 'json', f'race.{mpi}')
     got = [(row['kind'], row['source'], row['messages'], row['bytes'], row['broadcasts'])
            for row in json.loads(run.stdout)['rows']]
@@ -194,6 +252,9 @@ def death(mpi):
             f'{mpi}: the death is told', got['ended_early'], run.stderr)
     work_s = json.loads(t.run('lattice', '-f', 'json', f'death.{mpi}').stdout)['time']['work_s']
     t.check(work_s < 0.4, f'{mpi}: a barrier that never ended is waiting, and no work', work_s)
+    t.run('lattice', '--html', f'death.{mpi}.html', f'death.{mpi}')
+    page = open(f'death.{mpi}.html', encoding='utf-8').read()
+    t.check('The last call of each process' in page and '>MPI_Barrier' in page, f'{mpi}: the last calls are drawn')
     run = t.run('comm', '--by', 'rank', '-f', 'json', f'death.{mpi}')
     t.equal([(row['source'], row['messages']) for row in json.loads(run.stdout)['rows']], [('rank 0', 50)], f'{mpi}: and its messages')
     t.check('rank 1 died by signal 9' in run.stderr, f'{mpi}: comm tells it, too', run.stderr)

@@ -2,6 +2,7 @@
 #include "mpi/lattice/comm.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/map.h"
@@ -13,6 +14,7 @@ struct adder {
 	struct sn_comm_profile *profile;
 	struct sn_map index;	   /* of traffic + 1 */
 	struct sn_mpi_site *sites; /* by stack */
+	const char **names;	   /* of functions or paths, by stack */
 };
 
 static struct sn_mpi_site site_at(const struct adder *a, uint32_t event)
@@ -22,10 +24,26 @@ static struct sn_mpi_site site_at(const struct adder *a, uint32_t event)
 	return stack == SN_NONE ? (struct sn_mpi_site){ SN_NONE, SN_NONE } : a->sites[stack];
 }
 
-static const char *function_name(const struct adder *a, struct sn_mpi_site site)
+static const char *name_at(const struct adder *a, uint32_t event)
 {
-	return site.function == SN_NONE ? "unknown"
-					: a->program->functions.items[site.function].name;
+	uint32_t stack = a->mpi->events.items[event].stack;
+
+	return stack == SN_NONE ? "unknown" : a->names[stack];
+}
+
+static const char *name_make(struct adder *a, uint32_t stack, bool by_path)
+{
+	uint32_t function = a->sites[stack].function;
+	struct sn_text path = { 0 };
+	const char *name = NULL;
+
+	if (!by_path)
+		return function == SN_NONE ? "unknown" : a->program->functions.items[function].name;
+	sn_mpi_path_add(&path, a->program, stack);
+	if (path.length)
+		name = sn_arena_strdup(&a->profile->arena, path.chars);
+	sn_text_free(&path);
+	return name ? name : "unknown";
 }
 
 static int line_of(const struct adder *a, struct sn_mpi_site site)
@@ -36,11 +54,14 @@ static int line_of(const struct adder *a, struct sn_mpi_site site)
 static void traffic_add(struct adder *a, bool is_broadcast, uint32_t sent, uint32_t received,
 			int32_t from, int32_t to, uint64_t bytes)
 {
-	struct sn_mpi_site source = site_at(a, sent), target = site_at(a, received);
+	struct sn_mpi_site source = site_at(a, sent);
+	const char *source_name = name_at(a, sent), *target_name = name_at(a, received);
 	const struct sn_mpi_event *event = &a->mpi->events.items[received];
-	uint64_t key = sn_hash_u64((uint64_t)source.function << 32 | source.line) ^
-		       sn_hash_u64((uint64_t)target.function << 1 | is_broadcast) * 3 ^
-		       sn_hash_u64((uint64_t)(uint32_t)from << 32 | (uint32_t)to) * 5;
+	uint64_t key =
+		sn_hash_u64(sn_hash_bytes(source_name, strlen(source_name)) ^ source.line) ^
+		sn_hash_u64(sn_hash_bytes(target_name, strlen(target_name)) << 1 | is_broadcast) *
+			3 ^
+		sn_hash_u64((uint64_t)(uint32_t)from << 32 | (uint32_t)to) * 5;
 	uint64_t *place = sn_map_put(&a->index, key, NULL);
 	struct sn_comm_traffic *traffic;
 
@@ -49,8 +70,8 @@ static void traffic_add(struct adder *a, bool is_broadcast, uint32_t sent, uint3
 			    (struct sn_comm_traffic){ .line = line_of(a, source),
 						      .zone = -1,
 						      .is_broadcast = is_broadcast,
-						      .source = function_name(a, source),
-						      .target = function_name(a, target),
+						      .source = source_name,
+						      .target = target_name,
 						      .from = from,
 						      .to = to });
 		*place = a->profile->traffic.count;
@@ -100,7 +121,7 @@ static void ranks_time(struct adder *a)
 }
 
 sn_status sn_mpi_comm_profile_of(const struct sn_program *program, const struct sn_mpi *mpi,
-				 struct sn_comm_profile **out, struct sn_error *err)
+				 bool by_path, struct sn_comm_profile **out, struct sn_error *err)
 {
 	struct adder a = { .program = program, .mpi = mpi };
 
@@ -119,8 +140,11 @@ sn_status sn_mpi_comm_profile_of(const struct sn_program *program, const struct 
 	a.profile->is_of_ranks = true;
 	sn_vec_push(&a.profile->phases, "run");
 	a.sites = sn_alloc_zeroed((size_t)program->stack_count + 1, sizeof(*a.sites));
-	for (uint32_t s = 0; s < program->stack_count; s++)
+	a.names = sn_alloc_zeroed((size_t)program->stack_count + 1, sizeof(*a.names));
+	for (uint32_t s = 0; s < program->stack_count; s++) {
 		a.sites[s] = sn_mpi_site_of(program, s);
+		a.names[s] = name_make(&a, s, by_path);
+	}
 	for (size_t i = 0; i < mpi->messages.count; i++) {
 		const struct sn_mpi_message *m = &mpi->messages.items[i];
 
@@ -133,6 +157,7 @@ sn_status sn_mpi_comm_profile_of(const struct sn_program *program, const struct 
 	ranks_time(&a);
 	sn_map_free(&a.index);
 	free(a.sites);
+	sn_vec_release(a.names);
 	*out = a.profile;
 	return SN_OK;
 }

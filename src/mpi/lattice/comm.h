@@ -7,11 +7,11 @@
 #include "profile/program.h"
 
 /**
- * Nodes are ranks; variables are the functions that sent and received. A broadcast counts once a receiver. Waiting is that of
+ * Nodes are ranks; variables are the functions that sent and received, or their call paths ("main > solve > exchange"). A broadcast counts once a receiver. Waiting is that of
  * the receiver for this message. Collective operations but broadcasts are not in it, as what they send to whom is the
  * library's choice. SN_ERR_NO_DATA: MPI was not traced.
  */
 sn_status sn_mpi_comm_profile_of(const struct sn_program *program, const struct sn_mpi *mpi,
-				 struct sn_comm_profile **out, struct sn_error *err);
+				 bool by_path, struct sn_comm_profile **out, struct sn_error *err);
 
 #endif

@@ -87,6 +87,13 @@ void sn_lattice_instant_of_race(const struct sn_execution *execution,
 	out->is_named[execution->events[race->other].process] = true;
 }
 
+void sn_lattice_instant_of_end(const struct sn_execution *execution, const char *title,
+			       struct sn_lattice_instant *out)
+{
+	instant_begin(execution, title, out);
+	memcpy(out->cut, execution->all.counts, execution->process_count * sizeof(*out->cut));
+}
+
 void sn_lattice_instant_free(struct sn_lattice_instant *instant)
 {
 	free(instant->cut);

@@ -28,6 +28,9 @@ void sn_lattice_instant_of_witness(const struct sn_execution *execution,
 void sn_lattice_instant_of_race(const struct sn_execution *execution,
 				const struct sn_lattice_race *race, const char *title,
 				struct sn_lattice_instant *out);
+/** The last one: of a run that did not come to its end, the calls that its processes stand in. */
+void sn_lattice_instant_of_end(const struct sn_execution *execution, const char *title,
+			       struct sn_lattice_instant *out);
 void sn_lattice_instant_free(struct sn_lattice_instant *instant);
 
 /** One picture (SVG). */

@@ -182,6 +182,21 @@ static void write_races(const struct sn_lattice_answer *answer, FILE *out)
 	}
 }
 
+static void write_end(const struct sn_lattice_answer *answer, FILE *out)
+{
+	struct sn_lattice_instant instant;
+	struct sn_text html = { 0 };
+
+	if (!answer->run.ended_early)
+		return;
+	sn_text_add_html(&html, answer->run.ended_early);
+	fprintf(out, "<h3>The end</h3>\n<p class=\"notice\">%s.</p>\n", html.chars);
+	sn_lattice_instant_of_end(answer->execution, "The last call of each process", &instant);
+	write_instant(&instant, out);
+	sn_lattice_instant_free(&instant);
+	sn_text_free(&html);
+}
+
 void sn_page_condition_body(const struct sn_page_condition *condition, FILE *out)
 {
 	struct sn_lattice_instant instant;
@@ -228,6 +243,7 @@ void sn_page_lattice_body(const struct sn_pandore_page *page, FILE *out)
 		      out);
 		sn_lattice_draw_svg(answer, 1, SN_DRAW_EXACT_CUTS, out);
 		fputs("</div>\n", out);
+		write_end(answer, out);
 		write_races(answer, out);
 		write_static(answer, out);
 		fputs("</section>\n", out);

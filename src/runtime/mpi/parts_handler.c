@@ -304,7 +304,10 @@ static void note_probe(const struct noted *n, int flag_at, int message_at)
 	if (message_at >= 0)
 		message = request_at(n, (unsigned)message_at);
 	if (comm)
-		put(n, SN_MPI_PROBE,
+		put(n,
+		    (uint8_t)(SN_MPI_PROBE |
+			      (int_at(n, 0) == sn_mpi_library.any_source ? SN_MPI_IS_ANY : 0) |
+			      (int_at(n, 1) == SN_MPI_ANY ? SN_MPI_IS_ANY_TAG : 0)),
 		    (uint64_t[]){ rank_of(status.source), sn_trace_zigzag(status.tag), comm->id,
 				  status.bytes },
 		    4, message_at >= 0 ? &message : NULL);
