@@ -65,7 +65,7 @@ void sn_mpi_path_add(struct sn_text *text, const struct sn_program *program, uin
 			if (is_start(name))
 				continue;
 			sn_text_addf(text, "%s%s", before, name);
-			before = " > ";
+			before = " / ";
 		}
 	}
 }

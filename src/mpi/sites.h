@@ -13,7 +13,7 @@ struct sn_mpi_site {
 
 struct sn_mpi_site sn_mpi_site_of(const struct sn_program *program, uint32_t stack);
 
-/** Adds "main > solve > exchange": the program's functions, outermost first, to the one of the site. Nothing if no
+/** Adds "main / solve / exchange": the program's functions, outermost first, to the one of the site. Nothing if no
  * stack was taken (SN_NONE). */
 void sn_mpi_path_add(struct sn_text *text, const struct sn_program *program, uint32_t stack);
 

@@ -197,7 +197,7 @@ def graph(mpi):
     t.equal(got, want, f'{mpi}: messages and the broadcast, by rank')
     run = t.run('comm', '--by', 'path', '-f', 'json', f'probes.any.{mpi}')
     got = [(row['source'], row['target'], row['messages']) for row in json.loads(run.stdout)['rows']]
-    t.equal(got, [('main', 'main > look', 2), ('main', 'main > take', 2)], f'{mpi}: by call path')
+    t.equal(got, [('main', 'main / look', 2), ('main', 'main / take', 2)], f'{mpi}: by call path')
     run = t.run('comm', '--by', 'function', '-f', 'json', f'race.{mpi}')
     got = [(row['kind'], row['source'], row['messages'], row['bytes'], row['broadcasts'])
            for row in json.loads(run.stdout)['rows']]

@@ -7,7 +7,7 @@
 #include "profile/program.h"
 
 /**
- * Nodes are ranks; variables are the functions that sent and received, or their call paths ("main > solve > exchange"). A broadcast counts once a receiver. Waiting is that of
+ * Nodes are ranks; variables are the functions that sent and received, or their call paths ("main / solve / exchange"). A broadcast counts once a receiver. Waiting is that of
  * the receiver for this message. Collective operations but broadcasts are not in it, as what they send to whom is the
  * library's choice. SN_ERR_NO_DATA: MPI was not traced.
  */

@@ -1,14 +1,23 @@
 /* Communication graphs: chosen, grouped and drawn as sonde comm does it (graph.c, draw.c). */
 
 const LABELLED = 10, DRAWN = 400, FOCUSABLE = 120;
+const NAME_MOST = 26; /* characters of a name in a box */
+
+/* The end of a long name: call paths end with the call. */
+function boxName(name) {
+	return name.length > NAME_MOST ? '…' + name.slice(1 - NAME_MOST) : name;
+}
 
 function natural(a, b) {
 	return a.localeCompare(b, 'en', { numeric: true });
 }
 
 /* The arcs of one profile under the view, as sonde comm --format json prints them. */
+/* Of a program of MPI: nodes are ranks, variables functions. */
+const isOfRanks = (profile) => profile.scheme === 'MPI';
+
 function arcsOf(profile, view) {
-	const found = new Map();
+	const found = new Map(), node = isOfRanks(profile) ? 'rank' : 'node', at = isOfRanks(profile) ? '@' : '';
 	for (const t of profile.traffic) {
 		if ((view.phase !== '' && profile.phases[t.phase] !== view.phase) ||
 			(view.zone !== '' && (t.zone < 0 || profile.zones[t.zone].zone !== view.zone)) ||
@@ -18,8 +27,8 @@ function arcsOf(profile, view) {
 		const byNode = view.by === 'node', byVariable = view.by === 'variable';
 		const arc = {
 			broadcast: t.broadcast && !byNode,
-			source: byNode ? `node ${t.from}` : byVariable ? t.source : t.source + t.from,
-			target: byNode ? `node ${t.to}` : byVariable || t.broadcast ? t.target : t.target + t.to,
+			source: byNode ? `${node} ${t.from}` : byVariable ? t.source : t.source + at + t.from,
+			target: byNode ? `${node} ${t.to}` : byVariable || t.broadcast ? t.target : t.target + at + t.to,
 			sourceRow: byNode ? '' : t.source, targetRow: byNode ? '' : t.target,
 			from: byVariable ? -1 : t.from, to: byVariable || (t.broadcast && !byNode) ? -1 : t.to,
 			messages: 0, bytes: 0, wait_s: 0, lines: new Set(),
@@ -57,14 +66,16 @@ function layoutOf(arcs) {
 	arcs.forEach((a) => { note(columns, a.from); note(columns, a.to); });
 	const nodes = columns.filter((c) => c >= 0).sort((a, b) => a - b);
 	const ring = rows.length === 1 && nodes.length > 5;
-	const width = ring ? 460 : Math.max(1, nodes.length) * 92 + 70, height = ring ? 420 : (rows.length - 1) * 118 + 130;
+	const longest = Math.max(0, ...arcs.map((a) => [boxName(a.source).length, boxName(a.target).length]).flat());
+	const pitch = Math.max(92, longest * 7.4 + 34);
+	const width = ring ? 460 : Math.max(1, nodes.length) * pitch + 70, height = ring ? 420 : (rows.length - 1) * 118 + 130;
 	const place = (row, column) => {
 		const at = nodes.indexOf(column);
 		if (ring) {
 			const angle = 2 * Math.PI * at / nodes.length - Math.PI / 2;
 			return [width / 2 + 180 * Math.cos(angle), height / 2 + 165 * Math.sin(angle)];
 		}
-		return [at < 0 ? width / 2 : 81 + at * 92, 65 + rows.indexOf(row) * 118];
+		return [at < 0 ? width / 2 : 35 + pitch / 2 + at * pitch, 65 + rows.indexOf(row) * 118];
 	};
 	return { width, height, place };
 }
@@ -113,9 +124,10 @@ function drawGraph(parent, arcs, view, largest, choose) {
 		pick(arc.mark, () => choose(arc), at < FOCUSABLE);
 	});
 	for (const [name, [x, y]] of boxes) {
-		const half = Math.max(23, name.length * 3.7 + 6);
-		add(svg, 'rect', { class: 'box', x: x - half, y: y - 13, width: 2 * half, height: 26, rx: 4 });
-		add(svg, 'text', { x, y: y + 4 }, name);
+		const shown = boxName(name), half = Math.max(23, shown.length * 3.7 + 6);
+		const box = add(svg, 'rect', { class: 'box', x: x - half, y: y - 13, width: 2 * half, height: 26, rx: 4 });
+		add(box, 'title', {}, name);
+		add(svg, 'text', { x, y: y + 4 }, shown);
 	}
 	if (shown.length < arcs.length)
 		add(parent, 'p', { class: 'dim' }, `${arcs.length - shown.length} thinner arcs are not drawn; the table has them.`);
@@ -193,6 +205,12 @@ function balance(rows, value) {
 
 function profileTables(parent, p) {
 	const nodes = nodeRows(p);
+	if (isOfRanks(p)) {
+		add(parent, 'p', { class: 'dim' }, `Largest over mean: busy time ${balance(nodes, (r) => r.busy_s)} (1 is perfect).`);
+		table(parent, 'ranks', [['rank', (r) => r.node, 'count'], ['busy', (r) => r.busy_s, 'seconds'],
+			['waiting', (r) => r.wait_s, 'seconds'], ['sent', (r) => r.sent, 'count'], ['received', (r) => r.received, 'count']], nodes);
+		return;
+	}
 	add(parent, 'h3', {}, 'Nodes');
 	add(parent, 'p', { class: 'dim' }, `Largest over mean: assignments ${balance(nodes, (r) => r.assignments)}, busy time ${balance(nodes, (r) => r.busy_s)} (1 is perfect).`);
 	table(parent, 'nodes', [['node', (r) => r.node, 'count'], ['assignments', (r) => r.assignments, 'count'], ['busy', (r) => r.busy_s, 'seconds'],
@@ -279,7 +297,8 @@ function showComm(profiles, asked, traces) {
 	const view = { phase: asked.phase || '', zone: asked.zone || '', by: asked.by, value: asked.value, draw: nodes.length > 12 ? 'matrix' : 'graph', least: 0,
 		hiddenNodes: new Set(asked.nodes ? nodes.filter((n) => !asked.nodes.split(',').includes(String(n))) : []),
 		hiddenVariables: new Set(asked.variables ? variables.filter((v) => !asked.variables.split(',').includes(v)) : []), chosen: null };
-	const form = add(panel('Who sends what to whom', 'Arcs go from the owner of a value to where it was needed; their width follows the value that is chosen, on one scale for all.'), 'div', { class: 'choices' });
+	const ofRanks = profiles.every(isOfRanks);
+	const form = add(panel('Who sends what to whom', `Arcs go from ${ofRanks ? 'the function that sends to the one that receives' : 'the owner of a value to where it was needed'}; their width follows the value that is chosen, on one scale for all.`), 'div', { class: 'choices' });
 	const graphs = add(form.parentNode, 'div', { class: 'graphs' });
 	const said = add(form.parentNode, 'p', { class: 'said', 'aria-live': 'polite' });
 	const tables = add(form.parentNode, 'div');
@@ -299,7 +318,7 @@ function showComm(profiles, asked, traces) {
 			const figure = add(graphs, 'figure'), arcs = all[at];
 			const caption = add(figure, 'figcaption');
 			add(caption, 'h3', {}, p.name);
-			add(caption, 'span', { class: 'dim' }, `${p.nodes} nodes, ${p.scheme}: ${grouped(sum(arcs, (a) => a.messages))} messages, ${grouped(sum(arcs, (a) => a.bytes))} bytes on ${arcs.length} arcs; waiting ${seconds(sum(arcs, (a) => a.wait_s))}`);
+			add(caption, 'span', { class: 'dim' }, `${p.nodes} ${isOfRanks(p) ? 'ranks' : 'nodes'}, ${p.scheme}: ${grouped(sum(arcs, (a) => a.messages))} messages, ${grouped(sum(arcs, (a) => a.bytes))} bytes on ${arcs.length} arcs; waiting ${seconds(sum(arcs, (a) => a.wait_s))}`);
 			if (arcs.length)
 				(view.draw === 'matrix' ? drawMatrix : drawGraph)(figure, arcs, view, largest, choose);
 			else
@@ -310,20 +329,21 @@ function showComm(profiles, asked, traces) {
 		});
 	}
 	const set = (key) => (value) => { view[key] = value; show(); };
-	choice(form, 'Added up by', [['partition', 'partition'], ['node', 'node'], ['variable', 'variable']], view.by, set('by'));
+	choice(form, 'Added up by', [['partition', ofRanks ? 'function of a rank' : 'partition'], ['node', ofRanks ? 'rank' : 'node'], ['variable', ofRanks ? 'function' : 'variable']], view.by, set('by'));
 	choice(form, 'Value', [['messages', 'messages'], ['bytes', 'bytes'], ['wait_s', 'waiting time']], view.value, set('value'));
 	choice(form, 'Drawn as', [['graph', 'graph'], ['matrix', 'matrix']], view.draw, set('draw'));
-	options(form, 'Phase', ['', ...unique(profiles.map((p) => p.phases))], view.phase, set('phase'));
+	if (!ofRanks)
+		options(form, 'Phase', ['', ...unique(profiles.map((p) => p.phases))], view.phase, set('phase'));
 	if (profiles.some((p) => p.zones.length))
 		options(form, 'Zone', ['', ...unique(profiles.map((p) => p.zones.map((z) => z.zone)))], view.zone, set('zone'));
 	const least = add(add(form, 'label', { class: 'field' }), 'span', {}, 'Hide arcs below, % of the largest').parentNode;
 	const number = add(least, 'input', { type: 'number', min: 0, max: 100, value: 0 });
 	number.addEventListener('input', () => set('least')(Math.min(100, Math.max(0, Number(number.value) || 0))));
-	boxes(form, 'Nodes', nodes, view.hiddenNodes, (n) => String(n), show);
-	boxes(form, 'Variables', variables, view.hiddenVariables, (v) => v, show);
+	boxes(form, ofRanks ? 'Ranks' : 'Nodes', nodes, view.hiddenNodes, (n) => String(n), show);
+	boxes(form, ofRanks ? 'Functions' : 'Variables', variables, view.hiddenVariables, (v) => v, show);
 	show();
 	if (profiles.length > 1 || traces.length)
 		showPrograms(panel('Programs'), profiles, traces);
 	for (const p of profiles)
-		profileTables(panel(profiles.length > 1 ? `Nodes, phases and zones: ${p.name}` : 'Nodes, phases and zones'), p);
+		profileTables(panel((isOfRanks(p) ? 'Ranks' : 'Nodes, phases and zones') + (profiles.length > 1 ? `: ${p.name}` : '')), p);
 }
