@@ -537,6 +537,9 @@ static void sites_find(struct gatherer *g, const struct sn_program *program)
 	for (uint32_t s = 0; s < g->e->stacks.count; s++) {
 		struct sn_mpi_site site = sn_mpi_site_of(program, s);
 
+		/* of a stack that no function of the program is on: the one that it ends in */
+		if (site.function == SN_NONE)
+			site.function = sn_program_leaf(program, s)->function;
 		g->graph->sites[s] = (struct sn_site){ site.function, site.line };
 	}
 }

@@ -61,7 +61,7 @@ struct sn_critical *sn_critical_of(const struct sn_program *program, const struc
 				   const struct sn_locks *locks);
 void sn_critical_free(struct sn_critical *critical);
 
-/** Where the program was by a stack: its innermost function that is not of libc or MPI. */
+/** Where the program was by a stack: its innermost function that is not of libc or MPI; the innermost one if all are. */
 struct sn_site sn_critical_site(const struct sn_critical *critical, uint32_t stack);
 
 /**

@@ -16,6 +16,7 @@ struct finder {
 	struct sn_map index; /* of a chain -> its number + 1 */
 	size_t wait;	     /* the first of the chain */
 	struct sn_lock_link links[LINKS_MOST];
+	uint32_t objects[LINKS_MOST];	  /* of links */
 	uint32_t threads[LINKS_MOST + 1]; /* that wait there */
 	uint32_t link_count, thread_count;
 };
@@ -96,18 +97,24 @@ static bool is_in_chain(const struct finder *finder, uint32_t thread)
 	return false;
 }
 
+/* Threads have addresses, as has what lies on heap and stack: each run has others, and each thread of a pool. */
+static bool has_name(const struct sn_locks *locks, const struct sn_lock_wait *wait)
+{
+	return wait->kind != SN_SYNC_JOIN &&
+	       (wait->object >= locks->objects.count ||
+		strncmp(locks->objects.items[wait->object].name, "0x", 2) != 0);
+}
+
 /* Who waits for the same object is in the same queue: no further link. */
 static bool link_push(struct finder *finder, const struct sn_lock_wait *wait)
 {
-	const struct sn_lock_link *before =
-		finder->link_count ? &finder->links[finder->link_count - 1] : NULL;
-
 	finder->threads[finder->thread_count++] = wait->thread;
-	if (before && before->object == wait->object)
+	if (finder->link_count && finder->objects[finder->link_count - 1] == wait->object)
 		return false;
 	finder->links[finder->link_count++] = (struct sn_lock_link){
-		wait->site, wait->kind == SN_SYNC_JOIN ? SN_NONE : wait->object, wait->kind
+		wait->site, has_name(finder->locks, wait) ? wait->object : SN_NONE, wait->kind
 	};
+	finder->objects[finder->link_count - 1] = wait->object;
 	return true;
 }
 

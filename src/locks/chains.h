@@ -9,7 +9,7 @@
 /** Who waits there, and what for. */
 struct sn_lock_link {
 	struct sn_site site;
-	uint32_t object; /* SN_NONE: a thread, of a join */
+	uint32_t object; /* SN_NONE: a thread to join, or it has no name */
 	uint8_t kind;	 /* enum sn_sync_kind */
 };
 

@@ -455,6 +455,11 @@ static void row_show(struct sn_table *table, const struct sn_view_input *input,
 		sn_table_set_text(table, K_FILE, line->file);
 		sn_view_set_line(table, K_LINE, line->line);
 		sn_view_set_source(table, K_SOURCE, line->file, line->line);
+	} else if (row->site.function != SN_NONE) {
+		sn_table_set_text(
+			table, K_SOURCE,
+			sn_program_module_name(
+				program, program->functions.items[row->site.function].module));
 	}
 	sn_table_set_real(table, K_TIME, row->seconds);
 	if (e->elapsed_ns > 0)
