@@ -449,7 +449,8 @@ static void row_show(struct sn_table *table, const struct sn_view_input *input,
 	if (row->site.function != SN_NONE)
 		sn_table_set_text(table, K_FUNCTION,
 				  program->functions.items[row->site.function].name);
-	if (row->site.line != SN_NONE && row->site.line < program->lines.count) {
+	if (row->site.line != SN_NONE && row->site.line < program->lines.count &&
+	    program->lines.items[row->site.line].line) {
 		const struct sn_program_line *line = &program->lines.items[row->site.line];
 
 		sn_table_set_text(table, K_FILE, line->file);
