@@ -224,6 +224,7 @@ static void probe_play(struct follower *f, const struct sn_mpi_deed *deed)
 		sn_mpi_local_comm(f->build, event_of(f, deed)->process, deed->values[2]);
 	if (comm)
 		end.from = sn_mpi_world_rank(comm, sn_mpi_signed(deed->values[0]));
+	end.is_partitioned = false; /* no such flag of a probe */
 	end.is_any_source = deed->flags & SN_MPI_IS_ANY;
 	end.is_any_tag = deed->flags & SN_MPI_IS_ANY_TAG;
 	sn_vec_push(&f->taken, end);

@@ -43,7 +43,7 @@ __attribute__((noinline)) static void take(int source)
 	MPI_Message message;
 	MPI_Status status;
 	int x;
-	MPI_Mprobe(source, 7, MPI_COMM_WORLD, &message, &status);
+	MPI_Mprobe(source, source == MPI_ANY_SOURCE ? MPI_ANY_TAG : 7, MPI_COMM_WORLD, &message, &status);
 	MPI_Mrecv(&x, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
 }
 __attribute__((noinline)) static void look(int source)

@@ -68,14 +68,15 @@ function layoutOf(arcs) {
 	const ring = rows.length === 1 && nodes.length > 5;
 	const longest = Math.max(0, ...arcs.map((a) => [boxName(a.source).length, boxName(a.target).length]).flat());
 	const pitch = Math.max(92, longest * 7.4 + 34);
-	const width = ring ? 460 : Math.max(1, nodes.length) * pitch + 70, height = ring ? 420 : (rows.length - 1) * 118 + 130;
+	const isApart = pitch > 92 && nodes.length && columns.includes(-1); /* room for what no node has, beside them */
+	const width = ring ? 460 : (Math.max(1, nodes.length) + (isApart ? 1 : 0)) * pitch + 70, height = ring ? 420 : (rows.length - 1) * 118 + 130;
 	const place = (row, column) => {
 		const at = nodes.indexOf(column);
 		if (ring) {
 			const angle = 2 * Math.PI * at / nodes.length - Math.PI / 2;
 			return [width / 2 + 180 * Math.cos(angle), height / 2 + 165 * Math.sin(angle)];
 		}
-		return [at < 0 ? width / 2 : 35 + pitch / 2 + at * pitch, 65 + rows.indexOf(row) * 118];
+		return [at < 0 ? (isApart ? width - 35 - pitch / 2 : width / 2) : 35 + pitch / 2 + at * pitch, 65 + rows.indexOf(row) * 118];
 	};
 	return { width, height, place };
 }
