@@ -280,6 +280,16 @@ def interrupted(t):
     found = json.loads(out)
     t.check(not found['complete'] and found['properties'] and found['results']['lost'] == 0, 'Ctrl-C gives the results so far', errors)
     t.check(not agents_left('long'), 'and ends all agents')
+    search = subprocess.Popen([t.sonde, 'search', 'simulate', '--format', 'json', '-q', '-o', 'early', scenario('early.json', 200, 9)],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    end = time.time() + 60
+    while time.time() < end and not (os.path.isdir('early/agents') and os.listdir('early/agents')):
+        time.sleep(0.002)
+    search.send_signal(signal.SIGINT)
+    out, errors = search.communicate(timeout=60)
+    t.check(search.returncode == 0 and out and not json.loads(out)['complete'], 'Ctrl-C while agents are started', search.returncode,
+            errors)
+    t.check(not agents_left('early'), 'ends those that are there', agents_left('early'))
 
 
 def many(t, seeds):

@@ -57,12 +57,22 @@ static bool agent_guard(struct sn_simulation *simulation, uint32_t agent, struct
 	       !access(simulation->path, F_OK);
 }
 
+void sn_agent_signals(void)
+{
+	const struct sigaction usual = { .sa_handler = SIG_DFL };
+	static const int all[] = { SIGINT, SIGTERM, SIGHUP };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		sigaction(all[i], &usual, NULL);
+}
+
 __attribute__((noreturn)) static void guardian_run(struct sn_simulation *simulation, uint32_t agent)
 {
 	struct sn_place *place = sn_place_of(simulation->places, agent);
 	int quick = 0;
 
 	setsid();
+	sn_agent_signals();
 	prctl(PR_SET_NAME, "sonde-guardian");
 	sn_detach_descriptors();
 	for (;;) {
@@ -78,11 +88,12 @@ __attribute__((noreturn)) static void guardian_run(struct sn_simulation *simulat
 	_exit(0);
 }
 
-sn_status sn_agents_start(struct sn_simulation *simulation, struct sn_error *err)
+sn_status sn_agents_start(struct sn_simulation *simulation, bool (*is_interrupted)(void),
+			  struct sn_error *err)
 {
 	struct sn_places *places = simulation->places;
 
-	for (uint32_t i = 1; i < sn_places_count(places); i++) {
+	for (uint32_t i = 1; i < sn_places_count(places) && !is_interrupted(); i++) {
 		struct sn_place *place = &places->places[i];
 		pid_t pid;
 

@@ -86,6 +86,7 @@ __attribute__((noreturn)) static void faults_run(struct sn_simulation *simulatio
 	event_vec events = { 0 };
 
 	setsid();
+	sn_agent_signals();
 	prctl(PR_SET_NAME, "sonde-faults");
 	sn_detach_descriptors();
 	events_list(simulation->scenario, &events);

@@ -70,8 +70,12 @@ bool sn_place_is_cut(void *place);
 int sn_node_run(struct sn_simulation *simulation, uint32_t host, uint32_t epoch);
 int sn_inner_run(struct sn_simulation *simulation, uint32_t agent, uint32_t epoch);
 
-/** Starts those agents that have no process, each with a guardian that starts it again. */
-sn_status sn_agents_start(struct sn_simulation *simulation, struct sn_error *err);
+/** Starts those agents that have no process, each with a guardian that starts it again; the rest of them is
+ *  left out when `is_interrupted` says so. */
+sn_status sn_agents_start(struct sn_simulation *simulation, bool (*is_interrupted)(void),
+			  struct sn_error *err);
+/** What the front does with signals is no child's of it. */
+void sn_agent_signals(void);
 /** Starts what makes the scenario's faults. */
 sn_status sn_faults_start(struct sn_simulation *simulation, struct sn_error *err);
 /** Ends all agents that are left, and waits until they are gone: for five seconds at most. */

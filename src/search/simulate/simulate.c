@@ -280,11 +280,12 @@ static sn_status front_work(struct sn_simulated *out, bool is_first, bool is_qui
 			    struct sn_error *err)
 {
 	struct sn_simulation *simulation = out->simulation;
-	sn_status status = sn_agents_start(simulation, err);
+	sn_status status;
 
+	signals_mind();
+	status = sn_agents_start(simulation, is_interrupted, err);
 	if (status == SN_OK && is_first)
 		status = sn_faults_start(simulation, err);
-	signals_mind();
 	if (status == SN_OK)
 		status = sn_front_run(out->front, is_interrupted, is_quiet, err);
 	if (status == SN_OK && is_interrupted() && !is_quiet)
