@@ -141,6 +141,8 @@ static sn_status item_take(struct reading *reading, const struct item *item, con
 			return item_error(at, length, "has no ways", err);
 		if (item->name[1] == '1' && item->shared == 1)
 			return item_error(at, length, "is each thread's own", err);
+		if (reading->levels[item->name[1] - '1'].ways)
+			return item_error(at, length, "gives a level for the second time", err);
 		reading->has_levels = true;
 		reading->levels[item->name[1] - '1'] = *item;
 		return SN_OK;
@@ -182,6 +184,12 @@ static sn_status levels_take(struct reading *reading, struct sn_error *err)
 
 		if (!item->ways)
 			continue;
+		if (i && config->level_count == i && item->number < reading->levels[i - 1].number)
+			return sn_error_set(
+				err, SN_ERR_USAGE,
+				"--caches: L%u is smaller than L%u, which could then hold "
+				"what it does not",
+				i + 1, i);
 		if (config->level_count != i)
 			return sn_error_set(err, SN_ERR_USAGE,
 					    "--caches: L%u is given without L%u before it", i + 1,
@@ -239,13 +247,17 @@ sn_status sn_sim_config_parse(const char *text, struct sn_sim_config *config, st
 	sn_status status = SN_OK;
 
 	for (const char *at = text; status == SN_OK; at++) {
-		size_t length = strcspn(at, ",");
+		size_t length, all;
 		struct item item;
 
+		at += strspn(at, " ");
+		length = all = strcspn(at, ",");
+		while (length && at[length - 1] == ' ')
+			length--;
 		status = item_read(at, length, &item, err);
 		if (status == SN_OK)
 			status = item_take(&reading, &item, at, length, err);
-		at += length;
+		at += all;
 		if (!*at)
 			break;
 	}

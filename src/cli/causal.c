@@ -10,6 +10,7 @@
 #include "cli/analysis_options.h"
 #include "cli/causal.h"
 #include "cli/record.h"
+#include "cli/same_program.h"
 #include "experiment/store.h"
 #include "experiment/unpack.h"
 #include "record/told.h"
@@ -534,7 +535,8 @@ static sn_status open_experiment(struct sn_cli_causal *c, struct sn_error *err)
 			"'%s' is of %s, and not of %s: --from takes an experiment of the same program",
 			c->experiment.chars, sn_base_name(c->analysis->experiment->program),
 			sn_base_name(c->args->operands[0]));
-	status = sn_cli_causal_check_builds(c, err);
+	status = sn_cli_check_builds(c->analysis->experiment, c->args->operands[0],
+				     c->experiment.chars, err);
 	if (status != SN_OK)
 		return status;
 	sn_cli_causal_warn_of_arguments(c);

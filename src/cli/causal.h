@@ -40,8 +40,6 @@ bool sn_cli_causal_split_latency(const char *name, char **begin, const char **en
 const char *sn_cli_causal_point_option(const struct sn_cli_causal *c);
 /** Before the first run: whether the names of code and progress points are there (causal/early.h). */
 sn_status sn_cli_causal_check_names(const struct sn_cli_causal *c, struct sn_error *err);
-/** SN_ERR_USAGE: the program is another build than the one in the experiment of --from. */
-sn_status sn_cli_causal_check_builds(const struct sn_cli_causal *c, struct sn_error *err);
 void sn_cli_causal_warn_of_arguments(const struct sn_cli_causal *c);
 /** Into the log: how many threads are at work, and what measuring them cost. */
 void sn_cli_causal_take_facts(struct sn_cli_causal *c);

@@ -224,37 +224,6 @@ void sn_cli_causal_take_facts(struct sn_cli_causal *c)
 
 /* ---- whether it is the same program ---- */
 
-/* Addresses of another build are other code. */
-sn_status sn_cli_causal_check_builds(const struct sn_cli_causal *c, struct sn_error *err)
-{
-	const struct sn_experiment *e = c->analysis->experiment;
-	struct sn_target target;
-	bool is_found = sn_target_find(c->args->operands[0], &target, NULL) == SN_OK;
-	sn_status status = SN_OK;
-
-	for (uint32_t m = 0; status == SN_OK && m < e->modules.count; m++) {
-		const struct sn_module *module = &e->modules.items[m];
-		const char *path =
-			is_found && !strcmp(sn_base_name(target.path), sn_base_name(module->path))
-				? target.path
-				: module->path;
-		struct sn_text id = { 0 }, state = { 0 };
-
-		if (!module->is_main || module->kind != SN_MODULE_FILE || !*module->build_id ||
-		    sn_image_identify(path, NULL, &id, &state, NULL) != SN_OK)
-			continue; /* not there any more: nobody runs it */
-		if (strcmp(id.chars, module->build_id) != 0)
-			status = sn_error_set(
-				err, SN_ERR_USAGE,
-				"'%s' is another build (%.12s) than the one in '%s' (%.12s), so that "
-				"its code lies elsewhere: leave --from away, for a first run of it",
-				path, id.chars, c->experiment.chars, module->build_id);
-		sn_text_free(&id);
-		sn_text_free(&state);
-	}
-	return status;
-}
-
 void sn_cli_causal_warn_of_arguments(const struct sn_cli_causal *c)
 {
 	struct sn_arena arena = { 0 };

@@ -10,6 +10,8 @@
 #include "cli/loop_choice.h"
 #include "cli/loop_runs.h"
 #include "cli/record.h"
+#include "cli/same_program.h"
+#include "experiment/store.h"
 #include "profile/analysis.h"
 #include "record/streams.h"
 #include "rewrite/rewrite.h"
@@ -123,6 +125,11 @@ static sn_status make_plans(const struct sn_args *args, const struct sn_loop_run
 			err, SN_ERR_NO_DATA, "no loop can be %s; %s: %s", verb_of(run),
 			analysis->program->loops.items[plans->refusals.items[0].loop].code->label,
 			plans->refusals.items[0].why);
+	else if (run->is_first_ours)
+		status = sn_error_set(
+			err, SN_ERR_NO_DATA,
+			"no sample of the first run lies in a loop that is wanted: let the "
+			"program work longer, or name loops with --loops");
 	else
 		status = sn_error_set(err, SN_ERR_NO_DATA,
 				      "no sample of '%s' lies in a loop that is wanted: let the "
@@ -132,12 +139,37 @@ static sn_status make_plans(const struct sn_args *args, const struct sn_loop_run
 	return status;
 }
 
+/* What the user should know of the run before he looks at its tables. */
+static void say_outcome(const struct sn_loop_run *run, const struct sn_loop_plans *plans,
+			const struct sn_record_result *result)
+{
+	const char *path = result->experiment_path.chars;
+
+	if (!path)
+		return;
+	if (!result->copied_loops)
+		fprintf(stderr,
+			"sonde: none of these loops was %s: 'sonde show summary %s' says why\n",
+			verb_of(run), path);
+	else if (result->copied_loops < plans->loops)
+		fprintf(stderr,
+			"sonde: %u of these %zu loops were %s in one process; for the others see "
+			"'sonde show summary %s'\n",
+			result->copied_loops, plans->loops, verb_of(run), path);
+	if (result->have_accesses_ended)
+		fprintf(stderr,
+			"sonde: the space for data was used up (--max-size MB; 1000 unless said): accesses "
+			"were recorded until then, since then instances are only counted\n");
+}
+
 static void run_counted(const struct sn_args *args, const struct sn_loop_run *run,
 			const struct sn_loop_plans *plans, const char *into,
 			struct sn_record_result *result)
 {
 	struct sn_record_options what = { .every = run->every,
 					  .budget_percent = run->budget_percent,
+					  .has_accesses = run->variants & SN_REWRITER_RECORDER,
+					  .max_bytes = run->max_bytes,
 					  .output = into };
 	struct sn_record_plan *files = sn_alloc_zeroed(plans->modules.count + 1, sizeof(*files));
 
@@ -167,6 +199,8 @@ sn_status sn_cli_loop_run_of(const struct sn_args *args, const struct sn_loop_ru
 		say_refusals(analysis, run, &plans);
 	}
 	run_counted(args, run, &plans, into, result);
+	if (!sn_args_flag(args, "quiet"))
+		say_outcome(run, &plans, result);
 	sn_loop_plans_free(&plans);
 	return SN_OK;
 }
@@ -174,6 +208,7 @@ sn_status sn_cli_loop_run_of(const struct sn_args *args, const struct sn_loop_ru
 int sn_cli_loop_run(const struct sn_args *args, const struct sn_loop_run *run)
 {
 	struct sn_record_result result = { .exit_code = SN_EXIT_NOT_MEASURED };
+	struct sn_loop_run mine = *run;
 	struct sn_analysis *analysis = NULL;
 	struct sn_text first = { 0 };
 	struct sn_error err;
@@ -189,8 +224,12 @@ int sn_cli_loop_run(const struct sn_args *args, const struct sn_loop_run *run)
 		return code;
 	if (status == SN_OK)
 		status = sn_cli_analysis_open(first.chars, NULL, &analysis, &err);
+	mine.is_first_ours = !sn_args_value(args, "from");
+	if (status == SN_OK && !mine.is_first_ours)
+		status = sn_cli_check_same_program(analysis->experiment, args->operands,
+						   first.chars, &err);
 	if (status == SN_OK)
-		status = sn_cli_loop_run_of(args, run, analysis, "top:50", NULL, &result, &err);
+		status = sn_cli_loop_run_of(args, &mine, analysis, "top:50", NULL, &result, &err);
 	if (result.experiment_path.chars && !sn_args_flag(args, "quiet"))
 		fprintf(stderr, "sonde: %s; sonde show %s %s\n", result.experiment_path.chars,
 			run->view, result.experiment_path.chars);
@@ -198,6 +237,8 @@ int sn_cli_loop_run(const struct sn_args *args, const struct sn_loop_run *run)
 		sn_error_print(&err);
 	sn_text_free(&result.experiment_path);
 	sn_analysis_free(analysis);
+	if (status != SN_OK && mine.is_first_ours && first.chars)
+		sn_store_remove(first.chars, NULL); /* it was for this run alone */
 	sn_text_free(&first);
 	return status == SN_OK ? result.exit_code : SN_EXIT_NOT_MEASURED;
 }

@@ -298,7 +298,7 @@ static sn_status options_read(const struct sn_args *args, struct sn_record_optio
 	if (status == SN_OK)
 		status = sn_args_real(args, "duration", 0, &o->duration_s, err);
 	if (status == SN_OK)
-		status = sn_args_real(args, "max-size", 0, &max_mb, err);
+		status = sn_args_real(args, "max-size", (double)o->max_bytes / 1e6, &max_mb, err);
 	if (status == SN_OK)
 		status = sn_args_real(args, "packets", 1, &o->packets_s, err);
 	if (status == SN_OK && !(o->packets_s >= 0.01 && o->packets_s <= 86400))

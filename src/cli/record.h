@@ -43,7 +43,8 @@
 		{ "delay", 0, "SECONDS", "begin to measure so late", NULL },                       \
 		{ "duration", 0, "SECONDS", "measure so long; the target runs on unmeasured",      \
 		  NULL },                                                                          \
-		{ "max-size", 0, "MB", "stop storing data beyond so many megabytes", NULL },       \
+		{ "max-size", 0, "MB", "stop storing data beyond so many megabytes; 0: no limit",  \
+		  NULL },                                                                          \
 		{ "pause-signal", 0, "SIGNAL[,r]",                                                 \
 		  "sent to this command, it resumes and pauses measuring, which begins paused; "   \
 		  "with ,r it begins at once",                                                     \

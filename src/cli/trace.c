@@ -6,12 +6,16 @@
 
 enum { BUDGET_PERCENT = 20, BUDGET_MOST = 1000 };
 
+/* (chosen) twenty minutes of a thread's windows within the budget */
+static const uint64_t bytes_most = 1000000000;
+
 static int trace_run(const struct sn_args *args)
 {
 	struct sn_loop_run run = { .command = "trace",
 				   .view = "caches",
 				   .verb = "traced",
 				   .variants = SN_REWRITER_RECORDER | SN_REWRITER_INNERMOST,
+				   .max_bytes = bytes_most,
 				   .is_one_of_nest = true };
 	struct sn_error err;
 	long long budget;
@@ -54,7 +58,8 @@ const struct sn_command sn_command_trace = {
 		"A first run finds the hot loops by sampling (--from leaves it out). Of loops that lie "
 		"in each other the one with most time is traced; --loops names another. Unless --every is "
 		"given, windows are as many as the budget allows, spread over the run, and a long one is "
-		"cut. All instances are counted: 'sonde show instances' shows how many there were. A loop "
+		"cut. Data end at 1000 MB, or what --max-size says; from then on loops are only counted. "
+		"All instances are counted: 'sonde show instances' shows how many there were. A loop "
 		"that calls functions is refused.",
 	.options = trace_options,
 	.examples =

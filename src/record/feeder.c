@@ -44,6 +44,9 @@ enum {
 	DOUBT_CALLS = 30,
 	DOUBT_TRACES = 45,
 	DOUBT_LOCKS = 50,
+	SCARCE_PART = 16, /* of the space, that recorded accesses leave to all else */
+	/* as many as a process maps */
+	CHUNKS_MOST = (SN_DATA_MAP_BYTES - SN_DATA_HEADER_BYTES) / SN_DATA_CHUNK_BYTES,
 	FAST_GROWTH_CHUNKS = 32, /* in one look: look again at once */
 	/* a process that was killed on its way leaves a file that never gets ready */
 	UNREADY_FAST_LOOKS = 1000,
@@ -172,23 +175,30 @@ static void file_back(struct sn_feeder *feeder, struct sn_fed_file *file, uint32
 	int fault;
 
 	if (feeder->max_bytes && feeder->backed_bytes + more > feeder->max_bytes) {
-		file->is_full = true;
+		file->is_full = feeder->is_scarce = true;
 		return;
 	}
 	fault = space_reserve(file->fd, sn_data_file_bytes(backed), sn_data_file_bytes(wanted));
 	if (fault) {
-		file->is_full = true;
+		file->is_full = feeder->is_scarce = true;
 		feeder->out_of_space_errno = fault;
 		return;
 	}
 	feeder->backed_bytes += more;
+	if (feeder->max_bytes &&
+	    feeder->backed_bytes > feeder->max_bytes - feeder->max_bytes / SCARCE_PART)
+		feeder->is_scarce = true;
 	atomic_store_explicit(&file->header->chunks_backed, wanted, memory_order_release);
 }
 
-static void file_let_go(struct sn_fed_file *file)
+static void file_let_go(struct sn_feeder *feeder, struct sn_fed_file *file)
 {
 	if (!file->header)
 		return;
+	feeder->have_accesses_ended |= file->header->has_accesses_ended != 0;
+	if (file->header->copied_loops > feeder->copied_loops)
+		feeder->copied_loops = file->header->copied_loops;
+	feeder->lost_for_space += file->header->lost[SN_LOSS_NO_SPACE];
 	sn_watch_free(&file->watch);
 	munmap(file->header, SN_DATA_HEADER_BYTES);
 	close(file->fd);
@@ -228,7 +238,7 @@ void sn_feeder_end(struct sn_feeder *feeder, int32_t pid)
 static uint32_t file_feed(struct sn_feeder *feeder, struct sn_fed_file *file)
 {
 	struct sn_data_header *header = file->header;
-	uint32_t state, next, backed, grown, wanted;
+	uint32_t state, next, backed, grown, wanted, most;
 
 	if (!header)
 		return 0;
@@ -240,12 +250,16 @@ static uint32_t file_feed(struct sn_feeder *feeder, struct sn_fed_file *file)
 	/* An exec may fail and the process go on: only its pid tells its end for certain. */
 	file_watch(file);
 	if (state != SN_DATA_STARTING && state != SN_DATA_RUNNING && is_gone(header)) {
-		file_let_go(file);
+		file_let_go(feeder, file);
 		return 0;
 	}
 	wanted = next + SN_DATA_CHUNKS_AHEAD;
-	if (header->chunks_max && wanted > header->chunks_max)
-		wanted = header->chunks_max;
+	most = header->chunks_max && header->chunks_max < CHUNKS_MOST ? header->chunks_max
+								      : CHUNKS_MOST;
+	if (wanted > most)
+		wanted = most;
+	if (feeder->is_scarce || wanted > most - most / SCARCE_PART)
+		atomic_store_explicit(&header->is_space_scarce, 1, memory_order_relaxed);
 	/* Backing begins when some of the first are used: most processes never need more. */
 	if (backed && !file->is_full && next >= SN_DATA_CHUNKS_FIRST / 16 &&
 	    wanted > backed + SN_DATA_CHUNKS_AHEAD / 4)
@@ -377,23 +391,25 @@ static sn_status file_append(struct sn_feeder *feeder, const char *name, FILE *o
 	struct sn_text path = { 0 };
 	struct sn_file_view view = { 0 };
 	size_t used;
-	uint8_t *copy;
 	sn_status status;
 
 	sn_text_addf(&path, "%s/%s", feeder->folder, name);
 	status = sn_file_map(path.chars, &view, err);
+	if (status == SN_OK && view.is_mapped &&
+	    mprotect((void *)(uintptr_t)view.bytes, view.length, PROT_READ | PROT_WRITE))
+		status = sn_error_errno(err, "cannot change the copy of '%s'", path.chars);
 	sn_text_free(&path);
-	if (status != SN_OK)
+	if (status != SN_OK) {
+		sn_file_unmap(&view);
 		return status;
+	}
+	/* pages that change become ours alone; the others are never in memory twice */
 	used = sn_data_used_bytes(view.bytes, view.length);
-	copy = sn_alloc(used);
-	memcpy(copy, view.bytes, used);
-	sn_file_unmap(&view);
-	sn_redact_data(copy, used);
+	sn_redact_data((uint8_t *)(uintptr_t)view.bytes, used);
 	if (used >= SN_DATA_HEADER_BYTES)
-		overhead_complete(feeder, (struct sn_data_header *)(void *)copy);
-	fwrite(copy, 1, used, out);
-	free(copy);
+		overhead_complete(feeder, (struct sn_data_header *)(uintptr_t)view.bytes);
+	fwrite(view.bytes, 1, used, out);
+	sn_file_unmap(&view);
 	*bytes += used;
 	return SN_OK;
 }
@@ -408,7 +424,7 @@ sn_status sn_feeder_gather(struct sn_feeder *feeder, const char *path, uint64_t 
 	for (size_t i = 0; i < feeder->files.count; i++) {
 		if (feeder->files.items[i].header)
 			file_watch(&feeder->files.items[i]);
-		file_let_go(&feeder->files.items[i]);
+		file_let_go(feeder, &feeder->files.items[i]);
 	}
 	if (feeder->files.count)
 		qsort(feeder->files.items, feeder->files.count, sizeof(*feeder->files.items),
@@ -431,7 +447,7 @@ sn_status sn_feeder_gather(struct sn_feeder *feeder, const char *path, uint64_t 
 void sn_feeder_close(struct sn_feeder *feeder)
 {
 	for (size_t i = 0; i < feeder->files.count; i++) {
-		file_let_go(&feeder->files.items[i]);
+		file_let_go(feeder, &feeder->files.items[i]);
 		free(feeder->files.items[i].name);
 	}
 	sn_vec_free(&feeder->files);

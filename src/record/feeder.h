@@ -40,7 +40,12 @@ struct sn_feeder {
 	int wait_ms;		   /* until the next look is due */
 	uint64_t namespace_inode;  /* of our pids; 0: unknown */
 	int out_of_space_errno;	   /* 0: never ran out */
-	struct sn_cost cost;	   /* measured when first needed; 0: not yet, or it cannot be */
+	bool is_scarce;		   /* little or nothing is left of the space */
+	/* of processes that have been let go: */
+	bool have_accesses_ended; /* accesses to memory were not recorded to the end */
+	uint32_t copied_loops;	  /* that ran as copies: the most of a process */
+	uint64_t lost_for_space;  /* records that found no room */
+	struct sn_cost cost;	  /* measured when first needed; 0: not yet, or it cannot be */
 	SN_VEC(struct sn_fed_file) files;
 };
 

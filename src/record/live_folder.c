@@ -79,14 +79,14 @@ static void lock(struct sn_live_folder *folder)
 		flock(folder->lock_fd, LOCK_SH | LOCK_NB);
 }
 
-sn_status sn_live_folder_make(const char *experiment, const char *host,
+sn_status sn_live_folder_make(const char *experiment, const char *host, bool is_on_disk,
 			      struct sn_live_folder *folder, struct sn_error *err)
 {
 	const char *candidates[] = { getenv("TMPDIR"), "/dev/shm", "/tmp" };
 	char *absolute;
 
 	folder->lock_fd = -1;
-	for (size_t i = 0; i < sizeof(candidates) / sizeof(*candidates); i++) {
+	for (size_t i = 0; !is_on_disk && i < sizeof(candidates) / sizeof(*candidates); i++) {
 		if (!is_roomy(candidates[i]))
 			continue;
 		sn_text_clear(&folder->path);

@@ -15,8 +15,9 @@ struct sn_live_folder {
 };
 
 /** Makes it in the first of $TMPDIR, /dev/shm and /tmp that has room, else in the folder
- * `experiment`, and removes what killed launchers left empty there. `folder` must be zero. */
-sn_status sn_live_folder_make(const char *experiment, const char *host,
+ * `experiment`, and removes what killed launchers left empty there. `is_on_disk`: in the experiment at
+ * once, for data of which memory shall hold a small part only. `folder` must be zero. */
+sn_status sn_live_folder_make(const char *experiment, const char *host, bool is_on_disk,
 			      struct sn_live_folder *folder, struct sn_error *err);
 /** Removes the folder if it is empty. May be called again, and for one that was not made. */
 void sn_live_folder_remove(struct sn_live_folder *folder);

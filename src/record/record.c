@@ -36,6 +36,7 @@
 #include "record/plans.h"
 #include "record/redact.h"
 #include "record/settings.h"
+#include "record/space.h"
 #include "record/steer.h"
 #include "record/target.h"
 #include "record/told.h"
@@ -498,27 +499,6 @@ static void stragglers_wait(struct recording *r)
 			running, running == 1 ? "" : "es", running == 1 ? "it" : "they"));
 }
 
-static void space_warn(struct recording *r)
-{
-	const uint64_t first = sn_data_file_bytes(SN_DATA_CHUNKS_FIRST);
-	int fault = r->feeder.out_of_space_errno;
-
-	if (fault == EFBIG || (!fault && r->caller_file_size.rlim_cur < first))
-		warn(r,
-		     sn_arena_printf(&r->launch.arena,
-				     "the limit on file sizes is %llu kB: samples for which that "
-				     "left no room are lost and counted; raise it (ulimit -f)",
-				     (unsigned long long)r->caller_file_size.rlim_cur / 1024));
-	else if (fault)
-		warn(r,
-		     sn_arena_printf(&r->launch.arena,
-				     "no more space for data in '%s' (%s): later samples are lost "
-				     "and counted; give it space or set TMPDIR",
-				     r->live.path.chars, strerror(fault)));
-	if (r->feeder.max_bytes && r->feeder.backed_bytes + (4u << 20) > r->feeder.max_bytes)
-		warn(r, "the limit of --max-size was reached: later samples are lost and counted");
-}
-
 /* ---- all of it ---- */
 
 static void live_files_remove(struct recording *r)
@@ -598,7 +578,8 @@ static sn_status prepare(struct recording *r, struct sn_error *err)
 	if (status != SN_OK)
 		return status;
 	facts_take(r);
-	status = sn_live_folder_make(r->result->experiment_path.chars, r->host, &r->live, err);
+	status = sn_live_folder_make(r->result->experiment_path.chars, r->host,
+				     r->options->has_accesses, &r->live, err);
 	if (status != SN_OK)
 		return status;
 	r->launch.live_folder = r->live.path.chars;
@@ -773,13 +754,16 @@ sn_status sn_record_run(const struct sn_record_options *options, struct sn_recor
 		stragglers_wait(&r);
 		sn_counters_count_end(&options->counters, r.counter_fds, &r.launch);
 	}
-	space_warn(&r);
 	result->data_bytes = sn_drain_end(r.drain, &r.launch);
 	if (gather(&r, &late) != SN_OK) {
 		sn_warn("%s; the data stay in '%s', where 'sonde show' finds them", late.sentence,
 			r.live.path.chars);
 		warn(&r, late.sentence);
 	}
+	sn_space_warn(&r.launch, &r.feeder, options->has_accesses, r.live.path.chars,
+		      r.caller_file_size.rlim_cur);
+	result->copied_loops = r.feeder.copied_loops;
+	result->have_accesses_ended = r.feeder.have_accesses_ended;
 	r.launch.has_ended = true;
 	r.launch.own_cpu_ns = sn_cost_of_us_ns();
 	if (sn_launch_write(&r.launch, result->experiment_path.chars, &late) != SN_OK)

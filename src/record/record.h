@@ -32,16 +32,17 @@ struct sn_record_options {
 	double rate_hz;	    /* 0: no sampling */
 	bool is_rate_auto;  /* after a thread's beginning, the rate that costs little here */
 	const char *follow; /* "all", "fork", "exec", "none" or "=REGEX" */
-	double delay_s, duration_s;  /* 0: from the start, to the end */
-	uint64_t max_bytes;	     /* 0: no limit */
-	const char *heap;	     /* --heap: "trace"; NULL: off */
-	bool mpi;		     /* --mpi: calls of MPI are traced */
-	double packets_s;	     /* from one sample packet to the next */
-	bool has_sync;		     /* locks are traced ... */
-	bool sync_is_calibrated;     /* ... waits that last six times as long as a lock takes */
-	double sync_min_us;	     /* ... waits of at least so long; 0: all */
-	bool has_io;		     /* input and output are traced */
-	bool has_openmp;	     /* regions and constructs of OpenMP are traced */
+	double delay_s, duration_s; /* 0: from the start, to the end */
+	uint64_t max_bytes;	    /* 0: no limit */
+	bool has_accesses;	 /* copies of loops record accesses: much data, which lie on disk */
+	const char *heap;	 /* --heap: "trace"; NULL: off */
+	bool mpi;		 /* --mpi: calls of MPI are traced */
+	double packets_s;	 /* from one sample packet to the next */
+	bool has_sync;		 /* locks are traced ... */
+	bool sync_is_calibrated; /* ... waits that last six times as long as a lock takes */
+	double sync_min_us;	 /* ... waits of at least so long; 0: all */
+	bool has_io;		 /* input and output are traced */
+	bool has_openmp;	 /* regions and constructs of OpenMP are traced */
 	struct sn_counters counters; /* -e */
 	bool without_counters;	     /* -e could not be had, and --fallback clock was given */
 	int pause_signal;	     /* sent to this command; 0: none */
@@ -77,9 +78,11 @@ struct sn_record_result {
 	bool was_told_to_end;
 	struct sn_text experiment_path;
 	uint64_t data_bytes;
-	int64_t elapsed_ns; /* of the target */
-	int32_t rank;	    /* of this record in an MPI launch; -1: none */
-	bool is_joined;	    /* another record of the launch made the folder */
+	int64_t elapsed_ns;	  /* of the target */
+	int32_t rank;		  /* of this record in an MPI launch; -1: none */
+	bool is_joined;		  /* another record of the launch made the folder */
+	uint32_t copied_loops;	  /* that ran as copies: the most of a process */
+	bool have_accesses_ended; /* accesses were not recorded to the end, for want of space */
 };
 
 /** Runs the target to its end. A process that runs already is sampled until it ends, --duration is

@@ -62,6 +62,8 @@ enum {
 	C_WRITE_MISSES,
 	C_CAUSES,
 	C_MISS_SHARE = C_CAUSES + SN_SIM_CAUSES,
+	C_MISS_LOW,
+	C_MISS_RANGE,
 	C_USED,
 	C_STRIDE,
 	C_REUSE,
@@ -90,7 +92,9 @@ static const struct sn_column caches_columns[] = {
 	{ "capacity", "capacity", SN_CELL_INT, 0 },
 	{ "conflict", "conflict", SN_CELL_INT, 0 },
 	{ "coherence", "coherence", SN_CELL_INT, 0 },
-	{ "miss_share", "miss", SN_CELL_SHARE, 0 },
+	{ "miss_share", "miss high", SN_CELL_SHARE, 0 },
+	{ "miss_share_low", "miss low", SN_CELL_SHARE, 0 },
+	{ "miss_range", "miss", SN_CELL_TEXT, 0 },
 	{ "line_used_share", "used", SN_CELL_SHARE, 0 },
 	{ "stride_bytes", "stride B", SN_CELL_INT, 0 },
 	{ "reuse_lines_median", "reuse", SN_CELL_REAL, 0 },
@@ -190,6 +194,23 @@ static double seen_share(const struct sn_replay *replay, uint32_t loop)
 	return NAN;
 }
 
+/* From all cold misses as hits to all of them as misses. */
+static void set_range(struct sn_table *table, const struct sn_sim_stage *stage)
+{
+	uint64_t misses = sn_sim_stage_misses(stage);
+	double high = sn_share(misses, stage->accesses),
+	       low = sn_share(misses - stage->misses[SN_SIM_COLD], stage->accesses);
+	char text[48];
+
+	sn_table_set_real(table, C_MISS_SHARE, high);
+	sn_table_set_real(table, C_MISS_LOW, low);
+	if (stage->misses[SN_SIM_COLD])
+		snprintf(text, sizeof(text), "%.1f-%.1f %%", 100 * low, 100 * high);
+	else
+		snprintf(text, sizeof(text), "%.1f %%", 100 * high);
+	sn_table_set_text(table, C_MISS_RANGE, text);
+}
+
 static void stage_row(const struct sn_profile *profile, const struct sn_replay *replay,
 		      struct sn_table *table, const struct group *group, unsigned s)
 {
@@ -208,7 +229,7 @@ static void stage_row(const struct sn_profile *profile, const struct sn_replay *
 	sn_table_set_int(table, C_WRITE_MISSES, (int64_t)stage->write_misses);
 	for (int c = 0; c < SN_SIM_CAUSES; c++)
 		sn_table_set_int(table, C_CAUSES + (size_t)c, (int64_t)stage->misses[c]);
-	sn_table_set_real(table, C_MISS_SHARE, sn_share(misses, stage->accesses));
+	set_range(table, stage);
 	sn_table_set_real(table, C_OPEN, sn_share(stage->misses[SN_SIM_COLD], stage->accesses));
 	sn_table_set_real(table, C_SEEN, seen_share(replay, group->loop));
 	if (stride)
@@ -220,12 +241,27 @@ static void stage_row(const struct sn_profile *profile, const struct sn_replay *
 	sn_table_set_real(table, C_REUSE, sn_sim_stage_median(stage));
 }
 
-static void group_rows(const struct sn_profile *profile, const struct sn_replay *replay,
-		       struct sn_table *table, const struct group *group)
+/* One row of the table. */
+struct line {
+	const struct group *group;
+	unsigned stage;
+};
+
+/* Caches before TLBs, most misses first. */
+static int by_misses(const void *a, const void *b)
 {
-	for (unsigned s = 0; s < SN_SIM_STAGES; s++)
-		if (group->stages[s].accesses)
-			stage_row(profile, replay, table, group, s);
+	const struct line *x = a, *y = b;
+	uint64_t of_x = sn_sim_stage_misses(&x->group->stages[x->stage]),
+		 of_y = sn_sim_stage_misses(&y->group->stages[y->stage]);
+	bool is_x_tlb = x->stage == SN_SIM_TLB, is_y_tlb = y->stage == SN_SIM_TLB;
+
+	if (is_x_tlb != is_y_tlb)
+		return is_x_tlb ? 1 : -1;
+	if (of_x != of_y)
+		return of_x > of_y ? -1 : 1;
+	if (x->group != y->group)
+		return by_key(&x->group, &y->group);
+	return x->stage < y->stage ? -1 : 1;
 }
 
 static void rows_fill(const struct sn_profile *profile, const struct sn_replay *replay, enum by by,
@@ -234,6 +270,7 @@ static void rows_fill(const struct sn_profile *profile, const struct sn_replay *
 	size_t count = replay->cells.count;
 	struct group *groups = sn_alloc_zeroed(count + 1, sizeof(*groups));
 	struct group **sorted = sn_alloc_zeroed(count + 1, sizeof(*sorted));
+	SN_VEC(struct line) lines = { 0 };
 
 	for (size_t i = 0; i < count; i++) {
 		const struct sn_replay_cell *cell = &replay->cells.items[i];
@@ -249,8 +286,18 @@ static void rows_fill(const struct sn_profile *profile, const struct sn_replay *
 	for (size_t first = 0, i; first < count; first = i) {
 		for (i = first + 1; i < count && !by_key(&sorted[first], &sorted[i]); i++)
 			group_add(sorted[first], sorted[i]);
-		group_rows(profile, replay, table, sorted[first]);
+		for (unsigned stage = 0; stage < SN_SIM_STAGES; stage++) {
+			struct line line = { sorted[first], stage };
+
+			if (sorted[first]->stages[stage].accesses)
+				sn_vec_push(&lines, line);
+		}
 	}
+	if (lines.count)
+		qsort(lines.items, lines.count, sizeof(*lines.items), by_misses);
+	for (size_t i = 0; i < lines.count; i++)
+		stage_row(profile, replay, table, lines.items[i].group, lines.items[i].stage);
+	sn_vec_free(&lines);
 	free(sorted);
 	free(groups);
 }
@@ -275,7 +322,8 @@ static void why_no_windows(const struct sn_view_input *input, struct sn_text *ou
 {
 	if (!input->profile->experiment->windows.count)
 		sn_text_add(out, "no accesses to memory were recorded in this run: sonde trace "
-				 "records them");
+				 "records them (of a run of sonde trace itself, sonde show summary "
+				 "says what failed)");
 	else
 		sn_text_add(out, "no window that was recorded passes the filters");
 }
@@ -338,7 +386,16 @@ static const struct sn_explanation caches_words[] = {
 	  "capacity" },
 	{ "coherence", "count", "Misses of lines that another thread's write took away.",
 	  "transfers" },
-	{ "miss_share", "share", "Misses of the accesses that reach the level.", "misses" },
+	{ "miss_share", "share",
+	  "Misses of the accesses that reach the level, with all cold ones: the most that it can be.",
+	  "miss_share_low" },
+	{ "miss_share_low", "share",
+	  "Misses of the accesses that reach the level, without the cold ones: the least that it can be.",
+	  "miss_share" },
+	{ "miss_range", "text",
+	  "From miss_share_low to miss_share, in per cent: the truth lies between, as cold misses are open. "
+	  "One number where nothing is open.",
+	  "miss_share_low miss_share open_share" },
 	{ "line_used_share", "share",
 	  "Bytes that were used of lines between their arrival in the level and their leaving it.",
 	  "stride_bytes" },
@@ -348,7 +405,7 @@ static const struct sn_explanation caches_words[] = {
 	  "capacity" },
 	{ "seen_share", "share",
 	  "Part of the loop's accesses in the whole run that was recorded, estimated by its instances; "
-	  "unknown where no instance was recorded to its end.",
+	  "unknown where no instance was recorded to its end. In 'show sharing' of all loops at its sites.",
 	  "misses" },
 	{ "open_share", "share",
 	  "Cold misses of the accesses that reach the level: with other contents at the begin the true "
@@ -366,9 +423,8 @@ const struct sn_view sn_view_caches = {
 	.column_count = sizeof(caches_columns) / sizeof(*caches_columns),
 	.words = caches_words,
 	.text_columns =
-		"level,misses,miss_share,accesses,cold,capacity,conflict,coherence,"
+		"level,misses,miss_range,accesses,cold,capacity,conflict,coherence,"
 		"line_used_share,stride_bytes,reuse_lines_median,seen_share,object,thread,label",
-	.sort = "misses",
 	.page_title = "Caches",
 	.is_in_report = true,
 	.fill = caches_fill,
@@ -389,6 +445,7 @@ enum {
 	S_THREADS,
 	S_TRANSFERS,
 	S_SITES,
+	S_SEEN,
 	S_FILE,
 	S_LINE,
 	S_MODULE,
@@ -404,6 +461,7 @@ static const struct sn_column sharing_columns[] = {
 	{ "threads", "threads", SN_CELL_INT, 0 },
 	{ "transfers", "transfers", SN_CELL_INT, 0 },
 	{ "sites", "at", SN_CELL_TEXT, 0 },
+	{ "seen_share", "seen", SN_CELL_SHARE, 0 },
 	{ "file", NULL, SN_CELL_TEXT, 0 },
 	{ "line", NULL, SN_CELL_INT, 0 },
 	{ "object_module", NULL, SN_CELL_TEXT, 0 },
@@ -456,6 +514,26 @@ static void set_sites(const struct sn_view_input *input, const struct sn_replay 
 	sn_text_free(&text);
 }
 
+/* Of the loops at the sites: their accesses that were recorded, of all that they made. NaN: unknown. */
+static double seen_share_of_sites(const struct sn_replay *replay,
+				  const struct sn_replay_shared *shared)
+{
+	double seen = 0, all = 0;
+
+	for (size_t i = 0; i < replay->loops.count; i++) {
+		const struct sn_replay_loop *loop = &replay->loops.items[i];
+		bool is_there = false;
+
+		for (uint32_t s = 0; s < shared->site_count; s++)
+			is_there |= replay->sites.items[shared->sites[s]].loop == loop->loop;
+		if (!is_there)
+			continue;
+		seen += (double)loop->accesses;
+		all += (double)loop->accesses / loop->seen_share;
+	}
+	return all > 0 ? seen / all : NAN;
+}
+
 static void sharing_row(const struct sn_view_input *input, const struct sn_replay *replay,
 			struct sn_table *table, const struct sn_replay_shared *shared, bool is_true)
 {
@@ -479,6 +557,7 @@ static void sharing_row(const struct sn_view_input *input, const struct sn_repla
 	sn_table_set_int(table, S_THREADS, shared->thread_count);
 	sn_table_set_int(table, S_TRANSFERS, (int64_t)transfers);
 	set_sites(input, replay, table, shared);
+	sn_table_set_real(table, S_SEEN, seen_share_of_sites(replay, shared));
 	sn_table_set_text(table, S_FILE, object->file);
 	sn_view_set_line(table, S_LINE, object->line);
 	sn_table_set_text(table, S_MODULE, object->module);
@@ -541,7 +620,7 @@ const struct sn_view sn_view_sharing = {
 	.columns = sharing_columns,
 	.column_count = sizeof(sharing_columns) / sizeof(*sharing_columns),
 	.words = sharing_words,
-	.text_columns = "transfers,kind,threads,object,offset_first,offset_last,sites",
+	.text_columns = "transfers,kind,threads,object,offset_first,offset_last,seen_share,sites",
 	.sort = "transfers",
 	.page_title = "Sharing",
 	.is_in_report = true,

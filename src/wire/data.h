@@ -164,6 +164,12 @@ struct sn_data_header {
 		lock_samples_ns;      /* of overhead_ns: what samples found in wrappers of locks */
 	_Atomic uint64_t trace_ticks; /* what tracing cost, by the time-stamp counter */
 	uint64_t overhead_doubt_ns;   /* by the launcher: overhead_ns may be more or less by this */
+
+	/* copies of loops (wire/plan.h): how many were put in place */
+	_Atomic uint32_t copied_loops;
+	/* by the launcher, 1: what is left of the space is for all but accesses to memory */
+	_Atomic uint32_t is_space_scarce;
+	_Atomic uint32_t has_accesses_ended; /* 1: for that reason none were recorded any more */
 };
 
 /** The OWNER of chunks that the launcher writes: no thread of the process. */

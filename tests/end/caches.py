@@ -96,12 +96,19 @@ for row in data['rows']:
     causes = sum(row[k] for k in ('cold', 'capacity', 'conflict', 'coherence'))
     if (causes, row['read_misses'] + row['write_misses']) != (row['misses'], row['misses']):
         t.check(False, f'causes add up to misses: {row}')
+    if abs(row['miss_share_low'] + row['open_share'] - row['miss_share']) > 1e-6:
+        t.check(False, f'the least share is without what is open: {row}')
+    told = [float(number) / 100 for number in row['miss_range'].rstrip(' %').split('-')]
+    if max(abs(told[0] - row['miss_share_low']), abs(told[-1] - row['miss_share'])) > 6e-4:
+        t.check(False, f'the range is from the least to the most: {row}')
     if abs(row['open_share'] - row['cold'] / row['accesses']) > 1e-6:
         t.check(False, f'open is what is cold: {row}')
 t.check(data['windows'] > 0 and data['recorded_accesses'] >= sum(r['accesses'] for r in data['rows'] if r['level'] == 'L1') * 0.99,
         'the table says what was recorded')
 t.check(all(r['seen_share'] is None or 0 < r['seen_share'] <= 1 for r in data['rows']), 'shares seen are shares')
 
+is_tlb = [row['level'] == 'TLB' for row in data['rows']]
+t.check(True in is_tlb and is_tlb == sorted(is_tlb), 'rows of the TLB come behind those of caches', is_tlb)
 by_loop = caches('--by', 'loop')['rows']
 t.equal(sum(r['misses'] for r in by_loop), sum(r['misses'] for r in data['rows']), 'loops together miss as objects do')
 t.equal({r['object'] for r in by_loop}, {None}, 'rows of loops have no object')
@@ -139,6 +146,7 @@ line = [i + 1 for i, text in enumerate(PROGRAM.splitlines()) if 'void add_close'
 t.equal(found['sites'], f'program.c:{line}', 'and where it is used')
 t.check(kinds.get('same_count', {}).get('true', {}).get('transfers', 0) > 100 and 'false' not in kinds['same_count'],
         'one counter of two threads is truly shared')
+t.check(found['seen_share'] and 0 < found['seen_share'] <= 1, 'it says how much of the accesses was seen', found)
 t.equal(set(kinds), {'close_counts', 'same_count'}, 'what is apart is not shared, and nothing is invented')
 
 two = caches('--by', 'thread', experiment=f's{attempt}')['rows']

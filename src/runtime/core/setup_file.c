@@ -211,7 +211,9 @@ bool sn_file_create(enum sn_data_origin origin, uint32_t parent_sequence, uint32
 	long base = backed ? SYS(mmap, NULL, SN_DATA_MAP_BYTES, PROT_READ | PROT_WRITE,
 				 MAP_SHARED | MAP_NORESERVE, fd, 0)
 			   : -1;
-	if (backed && base < 0 && base > -4096) /* RLIMIT_AS: take what is backed */
+	bool is_small = backed && base < 0 && base > -4096;
+
+	if (is_small) /* RLIMIT_AS: take what is backed */
 		base = SYS(mmap, NULL, sn_data_file_bytes(backed), PROT_READ | PROT_WRITE,
 			   MAP_SHARED, fd, 0);
 	SYS(close, fd);
@@ -226,6 +228,8 @@ bool sn_file_create(enum sn_data_origin origin, uint32_t parent_sequence, uint32
 	sn_state->file.half_full = SN_CHUNK_NONE;
 	sn_header()->sequence = sequence;
 	describe_header(sn_header(), origin, parent_sequence);
+	if (is_small)
+		sn_header()->chunks_max = backed;
 	atomic_store_explicit(&sn_header()->chunks_backed, backed, memory_order_release);
 	return true;
 }

@@ -172,27 +172,22 @@ static bool relocate(const struct module *module, uint32_t first_loop, uint8_t *
 	return true;
 }
 
-/* Never writable and executable at one time: written to a file of memory, then mapped. */
-static bool map_code(struct module *module, uint32_t first_loop)
+/* Never writable and executable at one time: written to a file of memory, then mapped. `buffer` has room for
+ * the code. */
+static bool map_code(struct module *module, uint32_t first_loop, uint8_t *buffer)
 {
 	uint64_t bytes = module->plan.header->code_bytes;
 	long fd = SYS(memfd_create, "sonde-copies", 1 /* MFD_CLOEXEC */);
-	long at =
-		SYS(mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	bool is_mapped = false;
 
-	if (fd >= 0 && !(at < 0 && at > -PAGE)) {
-		memcpy((void *)at, module->plan.code, bytes);
-		if (relocate(module, first_loop, (uint8_t *)at) &&
-		    SYS(pwrite64, fd, at, bytes, 0) == (long)bytes)
-			is_mapped =
-				SYS(mmap, module->code, bytes, PROT_READ | PROT_EXEC,
-				    MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0) == (long)module->code;
-	}
-	if (!(at < 0 && at > -PAGE))
-		SYS(munmap, at, bytes);
-	if (fd >= 0)
-		SYS(close, fd);
+	if (fd < 0)
+		return false;
+	memcpy(buffer, module->plan.code, bytes);
+	if (relocate(module, first_loop, buffer) &&
+	    SYS(pwrite64, fd, buffer, bytes, 0) == (long)bytes)
+		is_mapped = SYS(mmap, module->code, bytes, PROT_READ | PROT_EXEC,
+				MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0) == (long)module->code;
+	SYS(close, fd);
 	return is_mapped;
 }
 
@@ -368,10 +363,27 @@ static void note_module(const struct module *module)
 	}
 }
 
+/* Finds a place near the module, and maps the code there. */
+static bool place_code(struct module *module, bool is_program)
+{
+	uint64_t bytes = (module->plan.header->code_bytes + PAGE - 1) & ~(PAGE - 1UL);
+	/* mapped before a place is looked for, as the kernel may put it into the one that is found */
+	long buffer =
+		SYS(mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	bool has_buffer = !(buffer < 0 && buffer > -PAGE), is_placed;
+	char *maps = has_buffer ? read_maps() : NULL;
+
+	module->code = maps ? find_hole(maps, module, bytes, is_program) : 0;
+	is_placed = module->code && map_code(module, sn_patches.loop_count, (uint8_t *)buffer);
+	if (maps)
+		SYS(munmap, maps, MAPS_BYTES);
+	if (has_buffer)
+		SYS(munmap, buffer, bytes);
+	return is_placed;
+}
+
 static void patch_module(struct module *module, bool is_program)
 {
-	char *maps;
-
 	if (sn_patches.module_count == SN_PATCH_MODULES_MAX ||
 	    module->plan.header->loop_count > SN_PLAN_LOOPS_MAX - sn_patches.loop_count) {
 		sn_warn("the plans have more loops than can be counted: some are not");
@@ -381,15 +393,7 @@ static void patch_module(struct module *module, bool is_program)
 		sn_warn("the code of a module is not what its plan was made for: its loops are not counted");
 		return;
 	}
-	maps = read_maps();
-	module->code =
-		maps ? find_hole(maps, module,
-				 (module->plan.header->code_bytes + PAGE - 1) & ~(PAGE - 1UL),
-				 is_program)
-		     : 0;
-	if (maps)
-		SYS(munmap, maps, MAPS_BYTES);
-	if (!module->code || !map_code(module, sn_patches.loop_count)) {
+	if (!place_code(module, is_program)) {
 		sn_warn("there is no room for executable memory near a module: its loops are not counted");
 		return;
 	}
@@ -462,6 +466,8 @@ void sn_patch_setup(void)
 	measure_timing();
 	sn_patches.budget_percent = sn_config.settings.budget;
 	dl_iterate_phdr(visit, &is_first);
+	atomic_store_explicit(&sn_header()->copied_loops, sn_patches.loop_count,
+			      memory_order_relaxed);
 	if (sn_patches.has_variants || sn_patches.has_recorders)
 		measure_counter();
 	if (sn_patches.has_variants)

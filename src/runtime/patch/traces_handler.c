@@ -4,6 +4,9 @@
  *
  * With --every all words of a window are written, and a thread waits a while for room in its file. Else a
  * window ends where the buffer is full, and there are as many as their budget allows, of time and bytes.
+ *
+ * When the launcher says that space is scarce, no window begins any more, and loops run as copies that only
+ * count. An open window is cut; what its buffer holds is still written.
  */
 #include "runtime/patch/patch.h"
 
@@ -16,14 +19,21 @@ enum {
 	BYTES_FIRST = 1 << 20,	  /* that it has from the beginning */
 	WORDS_IN_BUDGET = 1 << 15, /* of a window */
 	COUNTDOWN_MAX = 1 << 20,
-	CHUNKS_LEFT = 16,  /* of the file, for all else; a child begins with 32 */
-	WAIT_NS = 1000000, /* for room in the file */
-	WAITS_MAX = 3000,  /* without any: nobody makes room */
+	COUNTDOWN_OVER = 1 << 30, /* where nothing is recorded any more */
+	CHUNKS_LEFT = 16,	  /* of the file, for all else; a child begins with 32 */
+	WAIT_NS = 1000000,	  /* for room in the file */
+	WAITS_MAX = 3000,	  /* without any: nobody makes room */
 };
 
 static bool is_whole(void)
 {
 	return sn_patches.every != 0;
+}
+
+/* The launcher gives no more space. */
+static bool is_over(void)
+{
+	return atomic_load_explicit(&sn_header()->is_space_scarce, memory_order_relaxed) != 0;
 }
 
 static uint64_t room_words(void)
@@ -61,6 +71,8 @@ uint32_t sn_trace_countdown(const struct sn_record_instances *record)
 	struct sn_trace_context *context = sn_patch_words.traces;
 	uint64_t due, mean, wait;
 
+	if (is_over())
+		return COUNTDOWN_OVER;
 	if (record->every)
 		return record->every;
 	if (!context || !record->entries)
@@ -96,13 +108,12 @@ static void *reserve(struct sn_trace_context *context, uint32_t bytes)
 	const struct timespec pause = { .tv_nsec = WAIT_NS };
 	void *record = reserve_now(bytes);
 
-	for (unsigned i = 0; !record && is_whole() && !context->is_alone && i < WAITS_MAX; i++) {
+	for (unsigned i = 0;
+	     !record && is_whole() && !context->is_alone && !is_over() && i < WAITS_MAX; i++) {
 		SYS(nanosleep, &pause, NULL);
 		record = reserve_now(bytes);
 		context->is_alone = !record && i + 1 == WAITS_MAX;
 	}
-	if (!record)
-		sn_lose(SN_LOSS_NO_SPACE);
 	return record;
 }
 
@@ -217,6 +228,10 @@ void sn_trace_begin(struct sn_record_instances *record, uint64_t stack_pointer)
 		context->is_cut = 1;
 		close_window(context);
 	}
+	if (is_over()) {
+		atomic_store_explicit(&sn_header()->has_accesses_ended, 1, memory_order_relaxed);
+		return;
+	}
 	note_work(context);
 	if ((!is_whole() && due_cycles(context)) || !sn_enter(sn_self))
 		return;
@@ -254,7 +269,9 @@ uint64_t sn_trace_full(struct sn_record_instances *record)
 
 	if (!context || context->open != record)
 		return 0;
-	if (is_whole() && write_out(context, false)) {
+	if (is_over())
+		atomic_store_explicit(&sn_header()->has_accesses_ended, 1, memory_order_relaxed);
+	else if (is_whole() && write_out(context, false)) {
 		sn_patch_words.trace_units =
 			room_words() / sn_patches.loops[record->loop].unit_words - 1;
 		return 1;

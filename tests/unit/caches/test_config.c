@@ -35,6 +35,9 @@ TEST(a_text_names_levels_lines_and_tlb)
 	CHECK_INT(config.line_bytes, 128);
 	CHECK_INT(config.tlb.sets, 16);
 	CHECK_INT(config.page_bytes, 2 << 20);
+	REQUIRE(is_read("L1=32k/8, L2=1m/16 , line=64 "));
+	CHECK_INT(config.levels[1].sets, 1024);
+	REQUIRE(is_read("L1=32k/8,L2=32k/8"));
 	REQUIRE(is_read("L1=32k/8,L2=1m/16"));
 	CHECK_INT(config.level_count, 2);
 	CHECK(!config.last_is_shared);
@@ -80,6 +83,9 @@ TEST(what_is_wrong_is_told)
 		{ "TLB=64/5", "entries that its ways divide" },
 		{ "TLB=64/4/shared", "no level of cache" },
 		{ "L1=32k/8,,", "'' is no 'NAME=SIZE'" },
+		{ "L1=32k/8,L1=48k/12", "'L1=48k/12' gives a level for the second time" },
+		{ "L1=32k/8,L2=16k/8", "L2 is smaller than L1" },
+		{ "L1=32k/8,L2=1m/16,L3=512k/16", "L3 is smaller than L2" },
 	};
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {

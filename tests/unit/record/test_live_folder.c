@@ -77,7 +77,7 @@ TEST(a_folder_in_use_is_held)
 
 	REQUIRE(mkdtemp(strcpy(parent, "/tmp/sonde-test-live-XXXXXX")));
 	setenv("TMPDIR", parent, 1);
-	REQUIRE(sn_live_folder_make(parent, "host", &folder, &err) == SN_OK);
+	REQUIRE(sn_live_folder_make(parent, "host", false, &folder, &err) == SN_OK);
 	CHECK(is_there(folder.path.chars) && !strncmp(folder.path.chars, parent, strlen(parent)));
 	other = open(folder.path.chars, O_RDONLY | O_DIRECTORY);
 	CHECK(other >= 0 && flock(other, LOCK_EX | LOCK_NB));
