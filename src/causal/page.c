@@ -47,23 +47,36 @@ static int hex_digit(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The number of a module in the page, made if new; -1: it has no build-id, or there is no room. */
-static int page_module(struct sn_causal_control *page, const char *build_id)
+/* Of a build-id in hex. False: it is none ('h...': a hash of the file, which processes do not know). */
+static bool module_of(const char *build_id, struct sn_causal_module *out)
 {
-	struct sn_causal_module module = { .id_bytes = 0 };
-
+	*out = (struct sn_causal_module){ .id_bytes = 0 };
 	for (; build_id[0] && build_id[1]; build_id += 2) {
 		int high = hex_digit(build_id[0]), low = hex_digit(build_id[1]);
 
-		if (high < 0 || low < 0 || module.id_bytes == SN_CAUSAL_ID_MAX)
-			return -1; /* 'h...': a hash of the file, which processes do not know */
-		module.id[module.id_bytes++] = (uint8_t)(high << 4 | low);
+		if (high < 0 || low < 0 || out->id_bytes == SN_CAUSAL_ID_MAX)
+			return false;
+		out->id[out->id_bytes++] = (uint8_t)(high << 4 | low);
 	}
+	return out->id_bytes > 0;
+}
+
+static bool are_equal(const struct sn_causal_module *a, const struct sn_causal_module *b)
+{
+	return a->id_bytes == b->id_bytes && !memcmp(a->id, b->id, a->id_bytes);
+}
+
+/* The number of a module in the page, made if new; -1: it has no build-id, or there is no room. */
+static int page_module(struct sn_causal_control *page, const char *build_id)
+{
+	struct sn_causal_module module;
+
+	if (!module_of(build_id, &module))
+		return -1;
 	for (uint32_t m = 0; m < page->module_count; m++)
-		if (page->modules[m].id_bytes == module.id_bytes &&
-		    !memcmp(page->modules[m].id, module.id, module.id_bytes))
+		if (are_equal(&page->modules[m], &module))
 			return (int)m;
-	if (!module.id_bytes || page->module_count == SN_CAUSAL_MODULES_MAX)
+	if (page->module_count == SN_CAUSAL_MODULES_MAX)
 		return -1;
 	page->modules[page->module_count] = module;
 	return (int)page->module_count++;
@@ -580,4 +593,73 @@ sn_status sn_causal_page_add_place(struct sn_causal_control *page, uint32_t numb
 	atomic_store(&point->is_taken, 1);
 	atomic_store(&point->kind, SN_CAUSAL_PLACE);
 	return SN_OK;
+}
+
+/* ---- what a breakpoint slows ---- */
+
+enum { CACHE_LINE_BYTES = 64 };
+
+/* Whether a module of the experiment is the one that a place of the page lies in. */
+static bool has_place(const struct sn_causal_control *page, const struct sn_causal_progress *point,
+		      const struct sn_analysis *analysis, uint32_t module)
+{
+	struct sn_causal_module key;
+
+	return module_of(analysis->experiment->modules.items[module].build_id, &key) &&
+	       are_equal(&page->modules[point->module], &key);
+}
+
+/* Whether ranges have code in a line of the instruction cache. */
+static bool has_code_in(const struct code *code, uint64_t line_addr)
+{
+	for (size_t r = 0; r < code->ranges.count; r++)
+		if (code->ranges.items[r].first_link_addr < line_addr + CACHE_LINE_BYTES &&
+		    code->ranges.items[r].end_link_addr > line_addr)
+			return true;
+	return false;
+}
+
+double sn_causal_share_beside(const struct sn_causal_control *page, uint32_t number,
+			      const struct sn_analysis *analysis, const char **name)
+{
+	const struct sn_program *program = analysis->program;
+	const struct sn_profile *profile = analysis->profile;
+	const struct sn_causal_progress *point = &page->points[number];
+	uint64_t line_addr = point->link_addr & ~(uint64_t)(CACHE_LINE_BYTES - 1);
+	uint64_t cpu_ns = 0, most_ns = 0;
+	bool *is_counted = sn_alloc_zeroed(program->loops.count + 1, sizeof(*is_counted));
+
+	*name = NULL;
+	for (size_t l = 0; l < program->loops.count; l++) {
+		const struct sn_program_loop *loop = &program->loops.items[l];
+		struct code code = { .module = loop->module };
+
+		if (!has_place(page, point, analysis, loop->module))
+			continue;
+		code_of_loop(loop->code, &code);
+		is_counted[l] = has_code_in(&code, line_addr);
+		sn_vec_free(&code.ranges);
+		if (!is_counted[l])
+			continue;
+		cpu_ns += profile->loops[l].exclusive.cpu_ns;
+		if (profile->loops[l].exclusive.cpu_ns > most_ns) {
+			most_ns = profile->loops[l].exclusive.cpu_ns;
+			*name = loop->code->label;
+		}
+	}
+	for (size_t p = 0; p < program->places.count; p++) {
+		const struct sn_program_place *place = &program->places.items[p];
+		bool is_near = place->link_addr - line_addr < CACHE_LINE_BYTES;
+
+		if (is_near && (place->loop == SN_NONE || !is_counted[place->loop]) &&
+		    has_place(page, point, analysis, place->module)) {
+			cpu_ns += profile->places[p].cpu_ns;
+			if (profile->places[p].cpu_ns > most_ns) {
+				most_ns = profile->places[p].cpu_ns;
+				*name = program->functions.items[place->function].name;
+			}
+		}
+	}
+	free(is_counted);
+	return sn_share(cpu_ns, profile->total.cpu_ns);
 }

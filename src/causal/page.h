@@ -29,5 +29,12 @@ void sn_causal_page_add_beat(struct sn_causal_control *page, uint32_t number, co
 sn_status sn_causal_page_add_place(struct sn_causal_control *page, uint32_t number,
 				   const char *option, const char *name,
 				   const struct sn_analysis *analysis, struct sn_error *err);
+/**
+ * Share of CPU time that the profile has in code in the same cache line as a place, and in loops with
+ * code there; `name`: of the largest part, borrowed. A processor runs such code much slower while there is a breakpoint (an AMD EPYC
+ * 3.4 times: decision 0166), and the program is no longer the one that was asked about.
+ */
+double sn_causal_share_beside(const struct sn_causal_control *page, uint32_t number,
+			      const struct sn_analysis *analysis, const char **name);
 
 #endif

@@ -11,6 +11,7 @@ static const char *reason_words(const char *reason)
 	} all[] = {
 		{ "one-thread",
 		  "one thread is at work, so that this share is what it would bring" },
+		{ "slowed-code", "not known: the progress point's breakpoint would slow hot code" },
 		{ "too-short", "not known: the program had too little CPU time" },
 		{ "no-experiments", "not known: no experiment was made" },
 		{ "cpu-waits", "not known: threads waited for CPUs too much" },

@@ -9,6 +9,9 @@
 #include "causal/early.h"
 #include "record/redact.h"
 
+/* Of the CPU time, in what a breakpoint slows: with 3.4 times the time of it, that much is 2 %. */
+#define SLOWED_SHARE_MOST 0.01
+
 void sn_cli_causal_say(const struct sn_cli_causal *c, const char *format, ...)
 {
 	va_list words;
@@ -165,6 +168,32 @@ static void add_too_short(const struct sn_cli_causal *c, struct sn_text *text)
 		", too little to try what a part of it brings: let it work for a second or more");
 }
 
+/* A breakpoint that slows hot code makes another program of it. */
+static bool slows_code(const struct sn_cli_causal *c, struct sn_text *text)
+{
+	const char *name;
+
+	for (uint32_t p = 0; p < SN_CAUSAL_POINTS_MAX; p++) {
+		const struct sn_causal_progress *point = &c->page->points[p];
+		double share;
+
+		if (point->kind != SN_CAUSAL_PLACE)
+			continue;
+		share = sn_causal_share_beside(c->page, p, c->analysis, &name);
+		if (share < SLOWED_SHARE_MOST)
+			continue;
+		sn_text_addf(
+			text,
+			"the progress point '%s' shares a line of the instruction cache with %s, "
+			"and %.0f %% of CPU time is there: a breakpoint would make that several "
+			"times slower; name another place (the caller's line, another function), a "
+			"heartbeat, or 'end' for whole runs",
+			point->name, name, 100 * share);
+		return true;
+	}
+	return false;
+}
+
 /* What the run that found the code says of experiments, before there is time spent on them. */
 sn_status sn_cli_causal_say_early(struct sn_cli_causal *c, struct sn_error *err)
 {
@@ -185,6 +214,8 @@ sn_status sn_cli_causal_say_early(struct sn_cli_causal *c, struct sn_error *err)
 	} else if (c->log->threads <= 1) {
 		c->log->refused = "one-thread";
 		add_amdahl(c, &why);
+	} else if (slows_code(c, &why)) {
+		c->log->refused = "slowed-code";
 	} else if (queued > SN_CAUSAL_QUEUED_REFUSED) {
 		c->log->refused = "cpu-waits";
 		sn_text_addf(

@@ -105,8 +105,8 @@ static const struct sn_explanation global_words[] = {
 	  "In 'show global': why there is no value; where there is an interval, the truth lies somewhere in "
 	  "it. In 'show causal': why the verdict is unknown: too-short (too little CPU time), one-thread (the "
 	  "profile says it all), "
-	  "no-experiments, few-experiments or noise (more settle it), cpu-waits, late-pauses, sealed or "
-	  "too-often (no effect can be told).",
+	  "no-experiments, few-experiments or noise (more settle it), cpu-waits, late-pauses, sealed, "
+	  "slowed-code or too-often (no effect can be told).",
 	  "value verdict" },
 	{ 0 },
 };

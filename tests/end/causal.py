@@ -392,6 +392,30 @@ run = t.run('causal', '-o', 'x-failing', '--', 'sh', '-c', 'exit 5')
 t.check(run.returncode == 5 and 'and ended with status 5, too little' in run.stderr, 'a program that only fails has too little to try', run.stderr)
 t.equal({row['reason'] for row in t.show('causal', experiment='x-failing')['rows']} - {'too-short'}, set(), 'which the answer tells, too')
 
+beside = program('beside', r'''
+static volatile long sink;
+void visited(void), apart(void);
+void work(long);
+__asm__(".text\n.p2align 6\n.globl work\n.type work,@function\nwork: 1: sub $1, %rdi\njnz 1b\nret\n.size work, .-work\n"
+	".globl visited\n.type visited,@function\nvisited: ret\n.size visited, .-visited\n"
+	".p2align 6\n.globl apart\n.type apart,@function\napart: ret\n.size apart, .-apart\n.p2align 6\n");
+static void *other(void *n) { for (int i = 0; i < 20; i++) work(20000000); return n; }
+int main(void)
+{
+	pthread_t thread;
+	pthread_create(&thread, NULL, other, NULL);
+	for (int i = 0; i < 20; i++) { work(20000000); visited(); apart(); }
+	pthread_join(thread, NULL);
+	return 0;
+}
+''')
+run = t.run('causal', '-o', 'x-beside', '--progress', 'visited', '--target', 'work', '--max-time', '1', '--', beside)
+t.check(run.returncode == 0 and 'shares a line of the instruction cache with' in run.stderr and 'No experiments' in run.stderr,
+        'a breakpoint that would slow hot code is refused', run.stderr)
+t.equal({row['reason'] for row in t.show('causal', experiment='x-beside')['rows']}, {'slowed-code'}, 'which the answer tells')
+run = t.run('causal', '-o', 'x-apart', '--progress', 'apart', '--target', 'work', '--max-time', '1', '--', beside)
+t.check('shares a line' not in run.stderr, 'in a line of its own it is not', run.stderr)
+
 # ---- what runs under a lock, however it was taken ----
 guarded = program('guarded', r'''
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER, other = PTHREAD_MUTEX_INITIALIZER;
