@@ -31,7 +31,7 @@ static void generated(void)
 	memcpy(room, code, sizeof(code));
 	((void (*)(int))room)(200000000);
 }
-static void *thread(void *unused)
+static void *thread(void *is_other)
 {
 	for (int i = 0; i < 3; i++) {
 		pthread_mutex_lock(&mutex);
@@ -40,7 +40,9 @@ static void *thread(void *unused)
 	}
 	compute(40000000);
 	pthread_barrier_wait(&barrier);
-	return unused;
+	if (is_other) /* whoever joins it waits */
+		usleep(100000);
+	return NULL;
 }
 int main(void)
 {
@@ -49,7 +51,7 @@ int main(void)
 	int file = open("/dev/zero", O_RDONLY);
 	char *bytes = malloc(1 << 24);
 	pthread_barrier_init(&barrier, 0, 2);
-	pthread_create(&other, 0, thread, 0);
+	pthread_create(&other, 0, thread, &other);
 	compute(20000000);
 	generated();
 	for (int i = 0; i < 3000000; i++)
