@@ -296,6 +296,7 @@ static void judge(struct sn_causal_answer *answer, struct estimate slope, double
 		  size_t candidates)
 {
 	double deviation = fmax(slope.deviation, DEVIATION_LEAST * typical), t, chance;
+	bool is_effect;
 
 	answer->verdict = SN_CAUSAL_UNKNOWN;
 	answer->up_to = NAN;
@@ -305,9 +306,11 @@ static void judge(struct sn_causal_answer *answer, struct estimate slope, double
 		deviation = 1e-9; /* the same in each block: as sure as can be */
 	t = slope.mean / (deviation / sqrt((double)slope.blocks));
 	chance = sn_student_p(t, (double)slope.blocks - 1);
-	if (slope.mean >= SLOPE_LEAST && chance < CHANCE_OF_ALL / (double)candidates)
+	is_effect = chance < CHANCE_OF_ALL / (double)candidates;
+	/* nor is it one where the interval, with what the method may be wrong by, holds none */
+	if (slope.mean >= SLOPE_LEAST && answer->slope_low > 0 && is_effect)
 		answer->verdict = SN_CAUSAL_HELPS;
-	else if (slope.mean <= SLOPE_CONTENDED && chance < CHANCE_OF_ALL / (double)candidates)
+	else if (slope.mean <= SLOPE_CONTENDED && answer->slope_high < 0 && is_effect)
 		answer->verdict = SN_CAUSAL_CONTENDED;
 	else if (slope.mean + half_width(&slope) < SLOPE_NOTHING)
 		answer->verdict = SN_CAUSAL_NOTHING;

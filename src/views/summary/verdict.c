@@ -98,7 +98,8 @@ static void tell(struct causes *causes, enum sn_cause_id id, double seconds,
 		cause.confidence = SN_TRUST_MEDIUM;
 	if (id == SN_CAUSE_LOOPS && sn_verdict_is_unsettled(e))
 		cause.confidence = SN_TRUST_LOW;
-	if (id == SN_CAUSE_FLAT && sn_verdict_is_unsettled(e) && cause.confidence == SN_TRUST_HIGH)
+	if ((id == SN_CAUSE_LOOPS || id == SN_CAUSE_FLAT) && sn_verdict_is_partly_unsettled(e) &&
+	    cause.confidence == SN_TRUST_HIGH)
 		cause.confidence = SN_TRUST_MEDIUM;
 	if (id == SN_CAUSE_UNTRACED || id == SN_CAUSE_UNTRACED_ALONE)
 		cause.confidence = SN_TRUST_LOW;

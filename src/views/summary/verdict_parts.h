@@ -69,6 +69,8 @@ static inline double sn_known(double seconds)
 
 /** Whether of most of the hot places it is not known if they compute or wait for data. */
 bool sn_verdict_is_unsettled(const struct sn_evidence *evidence);
+/** The same of a tenth of it or more. */
+bool sn_verdict_is_partly_unsettled(const struct sn_evidence *evidence);
 
 /** For verdict_words_data.c: "weather.c:28-32 in diffuse", and the hottest of them with shares. */
 void sn_verdict_add_hot(struct sn_text *out, const struct sn_evidence_place *place);

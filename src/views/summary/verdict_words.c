@@ -8,6 +8,7 @@
 
 static const double hot_least = 0.5;	   /* of compute time in hot places: it is not flat */
 static const double unsettled_least = 0.5; /* of the time in hot places */
+static const double partly_unsettled_least = 0.1;
 static const double kernel_least = 0.1;
 static const double uneven_least = 1.25;
 
@@ -105,24 +106,40 @@ static bool is_in_functions(const struct sn_evidence *e)
 	return e->functions.count && e->functions.seconds >= hot_least * e->compute_s;
 }
 
-bool sn_verdict_is_unsettled(const struct sn_evidence *e)
+static double unsettled_share(const struct sn_evidence *e)
 {
 	double hot_s = sn_verdict_is_in_loops(e) ? e->loops.seconds
 		       : is_in_functions(e)	 ? e->functions.seconds
 						 : 0;
 
-	return hot_s > 0 && e->unsettled_s >= unsettled_least * hot_s;
+	return hot_s > 0 ? e->unsettled_s / hot_s : 0;
+}
+
+bool sn_verdict_is_unsettled(const struct sn_evidence *e)
+{
+	return unsettled_share(e) >= unsettled_least;
+}
+
+bool sn_verdict_is_partly_unsettled(const struct sn_evidence *e)
+{
+	return unsettled_share(e) >= partly_unsettled_least;
 }
 
 static const char *bound_word(const struct sn_evidence *e)
 {
-	return sn_verdict_is_unsettled(e) ? "CPU-bound" : "Compute-bound";
+	return sn_verdict_is_partly_unsettled(e) ? "CPU-bound" : "Compute-bound";
 }
 
 static void add_doubt(const struct sn_evidence *e, struct sn_text *out)
 {
 	if (sn_verdict_is_unsettled(e))
 		sn_text_add(out, SN_VERDICT_UNSETTLED);
+	else if (sn_verdict_is_partly_unsettled(e))
+		sn_text_addf(
+			out,
+			"; of %.0f %% of their time samples cannot tell whether it computes or "
+			"waits for memory",
+			100 * unsettled_share(e));
 }
 
 static void loops_headline(const struct sn_evidence *e, const struct sn_cause *cause,
@@ -177,7 +194,7 @@ static void loops_sentence(const struct sn_evidence *e, const struct sn_cause *c
 static void loops_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 			 struct sn_text *out)
 {
-	bool is_unsettled = sn_verdict_is_unsettled(e);
+	bool is_unsettled = sn_verdict_is_partly_unsettled(e);
 
 	if (e->hint)
 		sn_text_addf(out, "%s%s", e->hint, is_unsettled ? " " : "");
