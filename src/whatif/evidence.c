@@ -252,7 +252,7 @@ static void bound_by_waiting(struct judge *j, struct sn_loop_advice *advice)
 					  dl1_words(j));
 }
 
-/* What saves arithmetic alone brings no more than free arithmetic. */
+/* What saves arithmetic alone, with as many elements in each pass, brings no more than free arithmetic. */
 static void bound_by_free_arithmetic(struct judge *j, struct sn_loop_advice *advice)
 {
 	const struct sn_variant_figure *ls =
@@ -265,14 +265,14 @@ static void bound_by_free_arithmetic(struct judge *j, struct sn_loop_advice *adv
 	advice->against = sn_arena_printf(
 		&j->out->arena,
 		"with arithmetic free the loop would be %.2f times as fast (95 %%: %.2f-%.2f, measured): "
-		"this cannot bring more",
+		"this brings no more, as long as a pass has as many elements",
 		ls->speedup, ls->speedup_range.low, ls->speedup_range.high);
 }
 
 static bool saves_arithmetic_alone(const char *subject)
 {
-	static const char *const subjects[] = { "division",  "dependence",   "fma",
-						"fma order", "partial sums", "conversions" };
+	/* several chains or sums ("dependence", "partial sums") also take fewer passes */
+	static const char *const subjects[] = { "division", "fma", "fma order", "conversions" };
 
 	for (size_t i = 0; i < sizeof(subjects) / sizeof(*subjects); i++)
 		if (!strcmp(subject, subjects[i]))
@@ -321,11 +321,11 @@ static void add_static_advice(struct judge *j)
 
 		if (!isnan(advice.speedup) && reach_of(j) == REACH_FAR)
 			bound_by_waiting(j, &advice);
+		if (!isnan(advice.speedup) && reach_of(j) == REACH_NEAR)
+			trust_near(j, &advice);
 		if (!isnan(advice.speedup) && saves_arithmetic_alone(advice.subject))
 			bound_by_free_arithmetic(j, &advice);
 		advice.range.low = fmin(advice.range.low, advice.range.high);
-		if (!isnan(advice.speedup) && reach_of(j) == REACH_NEAR)
-			trust_near(j, &advice);
 		weigh_iterations(j, &advice);
 		set_program(&advice, j->known->exclusive_share);
 		sn_vec_push(&j->out->advice, advice);
