@@ -391,10 +391,11 @@ static void say_room(const struct sn_cli_causal *c)
 
 static sn_status too_often(struct sn_cli_causal *c, struct sn_error *err)
 {
-	if (!c->log->trials.count) {
+	/* what was counted before the breakpoint was given up is too little */
+	c->log->trials.count = c->session.trials_before;
+	if (!c->log->trials.count)
 		c->log->refused = "too-often";
-		sn_causal_log_write(c->log, c->experiment.chars, NULL);
-	}
+	sn_causal_log_write(c->log, c->experiment.chars, NULL);
 	return sn_error_set(
 		err, SN_ERR_NO_DATA,
 		"the progress point '%s' is reached over 400 times a second by one thread, too often "

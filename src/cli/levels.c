@@ -143,7 +143,7 @@ static bool step_run(struct runs *runs, const struct step *step)
 	}
 	if (!runs->is_quiet)
 		fprintf(stderr, "sonde: level %d: %s%s\n", step->level, step->words,
-			runs->is_shown ? "" : "; this run's output is not shown");
+			runs->is_shown ? "" : "; this run's standard output is not shown");
 	sn_text_addf(&into, "%s/%s", runs->experiment, sn_companion_names[step->companion]);
 	sn_streams_rewind(runs->streams);
 	if (!runs->is_shown)

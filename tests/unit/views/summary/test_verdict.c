@@ -100,10 +100,15 @@ TEST(loops_that_compute_or_wait)
 	e.cpu_s = e.compute_s = 9.9;
 	hot(&e.loops, "solver.c:10", "solve", 6);
 	hot(&e.loops, "norm.c:4", "norm", 3);
-	e.unsettled_s = 4.4;
+	e.unsettled_s = 0.8;
 	decide(&e);
 	check(SN_VERDICT_COMPUTE_LOOPS, "Compute-bound in 2 loops");
 	CHECK_INT(answer.confidence, SN_TRUST_HIGH);
+	e.unsettled_s = 4.4;
+	decide(&e);
+	check(SN_VERDICT_COMPUTE_LOOPS, "CPU-bound in 2 loops");
+	check(SN_VERDICT_COMPUTE_LOOPS, "; of 49 % of their time samples cannot tell");
+	CHECK_INT(answer.confidence, SN_TRUST_MEDIUM);
 	e.unsettled_s = 4.6;
 	decide(&e);
 	check(SN_VERDICT_COMPUTE_LOOPS, "CPU-bound in 2 loops");
