@@ -31,7 +31,8 @@ static int find_first(const struct sn_args *args, struct sn_text *path)
 		return SN_EXIT_OK;
 	}
 	if (!sn_args_flag(args, "quiet"))
-		fprintf(stderr, "sonde: a first run finds the loops; its standard output is not shown\n");
+		fprintf(stderr,
+			"sonde: a first run finds the loops; its standard output is not shown\n");
 	sn_streams_open(&streams);
 	sn_streams_begin(&streams);
 	code = sn_cli_record_with(args, &first, &result);
