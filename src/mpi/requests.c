@@ -3,6 +3,7 @@
  * returned; the library gives the handle of a request that is over to another one. A message that was probed
  * and taken (MPI_Mprobe) is known by its handle until it is received.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -74,9 +75,11 @@ static struct request *request_find(struct follower *f, uint32_t process, uint64
 	const uint64_t *place = sn_map_get(&f->newest, handle_key(process, handle));
 	struct request *found = NULL;
 
-	for (uint32_t at = place ? (uint32_t)*place : 0; at; at = f->requests.items[at - 1].older)
+	for (uint32_t at = place ? (uint32_t)*place : 0; at; at = f->requests.items[at - 1].older) {
+		assert(f->requests.items && at <= f->requests.count);
 		if (!f->requests.items[at - 1].is_over)
 			found = &f->requests.items[at - 1];
+	}
 	return found;
 }
 
@@ -245,6 +248,7 @@ static void matched_play(struct follower *f, const struct sn_mpi_deed *deed)
 
 	if (!place)
 		return;
+	assert(f->taken.items && *place <= f->taken.count);
 	end = f->taken.items[*place - 1];
 	end.event = deed->event;
 	begun = end_begin(f, RECEIVES, end);
