@@ -47,7 +47,8 @@ THREADS = {
                                  [f'{m} r t{t} = 0' for m in ('misses.L2', 'refs') for t in (1, 2, 3)], .05,
                                  ['misses.L2 r t0 = 4', 'refs r t0 = 4000'] +
                                  [f'{m} r t{t} = 0' for m in ('misses.L2', 'refs') for t in (1, 2, 3)]),
-    'OmpOverhead': ('parallel', ['parallel_wait r t0 = .4'], .1, ['parallel_wait r t0 = 0']),
+    'OmpOverhead': ('parallel', ['parallel_wait r t0 = .4'] + [f'body r t{t} = .5' for t in range(4)], .1,
+                    ['parallel_wait r t0 = 0'] + [f'body r t{t} = .5' for t in range(4)]),
     'InsufficientParallelism': ('', ['serial t0 = .4', 'serial t1 = 0', 'serial t2 = 0', 'serial t3 = 0', 'team = 4'], .3,
                                 ['serial t0 = 0', 'serial t1 = 0', 'serial t2 = 0', 'serial t3 = 0', 'team = 4']),
     'SmallParallelRegion': ('parallel', ['time r = .4', 'region_calls r = 100', 'fork_join r = .1'], .1,

@@ -108,7 +108,8 @@ static size_t findings_print(const struct sn_search *s, bool locators, size_t mo
 	for (size_t i = 0; i < s->findings.count; i++) {
 		const struct sn_finding *f = &s->findings.items[i];
 
-		if (f->is_left_out || f->refined ||
+		/* where the time goes is told also of what is told above to lose some of it */
+		if (f->is_left_out || (f->refined && !locators) ||
 		    sn_search_is_locator(sn_finding_property(s, f)) != locators)
 			continue;
 		if (count++ < most)
