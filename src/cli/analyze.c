@@ -19,6 +19,10 @@ static int analyze_run(const struct sn_args *args)
 	if (status == SN_OK && !args->operand_count)
 		status = sn_error_set(&err, SN_ERR_USAGE,
 				      "what shall be run? sonde analyze --level 2 -- PROGRAM ARGS");
+	if (status == SN_OK && from && sn_args_value(args, "output"))
+		status = sn_error_set(
+			&err, SN_ERR_USAGE,
+			"--from adds to an experiment that is there: -o goes without it");
 	if (status != SN_OK) {
 		sn_error_print(&err);
 		return SN_EXIT_NOT_MEASURED;

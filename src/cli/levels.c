@@ -6,8 +6,10 @@
 
 #include "base/text.h"
 #include "cli/analysis_options.h"
+#include "cli/loop_choice.h"
 #include "cli/loop_runs.h"
 #include "cli/record.h"
+#include "cli/same_program.h"
 #include "experiment/unpack.h"
 #include "profile/companions.h"
 #include "record/launch_key.h"
@@ -83,7 +85,9 @@ sn_status sn_cli_levels_check(const struct sn_args *args, int otherwise, int *le
 			"level %d starts the program several times, which one rank of a "
 			"launch cannot do: sonde run --level %d -- mpirun -n RANKS PROGRAM",
 			*level, *level);
-	return budget_read(args, &times, err);
+	if (budget_read(args, &times, err) != SN_OK)
+		return SN_ERR_USAGE;
+	return sn_cli_loop_choice_check(args, err);
 }
 
 /* ---- the runs ---- */
@@ -187,6 +191,9 @@ static int steps_run(const struct sn_args *args, int level, const char *experime
 		status = sn_cli_analysis_open(experiment, NULL, &runs.analysis, &err);
 	if (status == SN_OK)
 		status = sn_archive_refuse(runs.analysis->experiment->path, &err);
+	if (status == SN_OK && is_first_shown)
+		status = sn_cli_check_same_program(runs.analysis->experiment, args->operands,
+						   experiment, &err);
 	if (status != SN_OK) {
 		sn_error_print(&err);
 		sn_analysis_free(runs.analysis);

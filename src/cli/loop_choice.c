@@ -38,30 +38,62 @@ static bool has_form(const char *which)
 	       !strncmp(which, "cumulated:", 10);
 }
 
+/* How many of the hottest loops. */
+struct amount {
+	size_t most;
+	double least_share, until_share; /* per cent */
+	bool is_all;
+};
+
+static sn_status amount_read(const char *which, struct amount *out, struct sn_error *err)
+{
+	*out = (struct amount){ .most = SIZE_MAX,
+				.until_share = 200,
+				.is_all = !strcmp(which, "all") };
+	if (out->is_all || number_of(which, &out->most) ||
+	    percent_of(which, "share:", &out->least_share) ||
+	    percent_of(which, "cumulated:", &out->until_share))
+		return SN_OK;
+	return sn_error_set(
+		err, SN_ERR_USAGE,
+		"--loops takes top:N, share:P or cumulated:P (per cent), all or loops (id, label, "
+		"file:line, or #N of 'sonde show loops'), not '%s'",
+		which);
+}
+
+static bool is_amount(const char *which)
+{
+	return !strcmp(which, "all") || has_form(which);
+}
+
+sn_status sn_cli_loop_choice_check(const struct sn_args *args, struct sn_error *err)
+{
+	const char *which = sn_args_value(args, "loops");
+	struct amount amount;
+
+	return which && is_amount(which) ? amount_read(which, &amount, err) : SN_OK;
+}
+
 /* The hottest loops, as many as the word says. */
 static sn_status take_hottest(const struct sn_profile *profile, const char *which,
 			      struct sn_loop_choice *out, struct sn_error *err)
 {
-	size_t count, most = SIZE_MAX;
-	double least_share = 0, until_share = 200, share = 0;
+	struct amount amount;
+	sn_status status = amount_read(which, &amount, err);
+	size_t count;
+	double share = 0;
 	uint32_t *order;
 
-	out->is_all = !strcmp(which, "all");
-	if (!out->is_all && !number_of(which, &most) &&
-	    !percent_of(which, "share:", &least_share) &&
-	    !percent_of(which, "cumulated:", &until_share))
-		return sn_error_set(
-			err, SN_ERR_USAGE,
-			"--loops takes top:N, share:P or cumulated:P (per cent), all or "
-			"loops (id, label, file:line, or #N of 'sonde show loops'), not "
-			"'%s'",
-			which);
+	if (status != SN_OK)
+		return status;
+	out->is_all = amount.is_all;
 	order = sn_rank_loops(profile, true, &count);
-	for (size_t i = 0; i < count && out->loops.count < most && 100 * share < until_share; i++) {
+	for (size_t i = 0;
+	     i < count && out->loops.count < amount.most && 100 * share < amount.until_share; i++) {
 		double own =
 			sn_share(profile->loops[order[i]].exclusive.cpu_ns, profile->total.cpu_ns);
 
-		if (100 * own < least_share)
+		if (100 * own < amount.least_share)
 			continue;
 		sn_vec_push(&out->loops, order[i]);
 		share += own;
@@ -114,9 +146,8 @@ sn_status sn_cli_loop_choice(const struct sn_args *args, const struct sn_profile
 	*out = (struct sn_loop_choice){ 0 };
 	if (!which)
 		which = unless_said;
-	status = !strcmp(which, "all") || has_form(which)
-			 ? take_hottest(profile, which, out, err)
-			 : take_named(profile, which, &out->loops, err);
+	status = is_amount(which) ? take_hottest(profile, which, out, err)
+				  : take_named(profile, which, &out->loops, err);
 	if (status == SN_OK && not )
 		status = take_named(profile, not, &out->excluded, err);
 	leave_out(out);

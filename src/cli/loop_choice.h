@@ -17,6 +17,9 @@
 		"exclude", 0, "LOOP,...", "but not these loops", NULL                              \
 	}
 
+/** What can be said of --loops before the program has run. SN_ERR_USAGE. */
+sn_status sn_cli_loop_choice_check(const struct sn_args *args, struct sn_error *err);
+
 /** Of the options, hottest first; `unless_said` is the value of --loops without it. Free with
  * sn_loop_choice_free. SN_ERR_USAGE, SN_ERR_NOT_FOUND: the option is wrong. */
 sn_status sn_cli_loop_choice(const struct sn_args *args, const struct sn_profile *profile,

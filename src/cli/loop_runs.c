@@ -220,6 +220,8 @@ int sn_cli_loop_run(const struct sn_args *args, const struct sn_loop_run *run)
 		status = sn_error_set(&err, SN_ERR_USAGE,
 				      "what shall be run? sonde %s -- PROGRAM ARGS", run->command);
 	if (status == SN_OK)
+		status = sn_cli_loop_choice_check(args, &err);
+	if (status == SN_OK)
 		code = find_first(args, &first);
 	if (status == SN_OK && !first.chars)
 		return code;

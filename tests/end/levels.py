@@ -137,4 +137,9 @@ for words, says in ((('--budget', '2x', '--level', '2'), 'left out'), (('--level
     t.check(says in run.stderr, f'{" ".join(words)}: {says}', run.stderr[-800:])
 run = t.run('run', '-q', '--level', '3', app, TIMES, env={**os.environ, 'OMPI_COMM_WORLD_RANK': '1', 'PMIX_NAMESPACE': 'x', 'PMIX_RANK': '1'})
 t.check(run.returncode == 125 and 'mpirun' in run.stderr, 'a rank cannot start the program several times', run.returncode, run.stderr)
+run = t.run('run', '--no-page', '--level', '2', '--loops', 'top:0', app, 20)
+t.check(run.returncode == 125 and not run.stdout and '--loops takes' in run.stderr, 'what is wrong with --loops is said before the first run', run)
+for words, says in ((('--from', 'two', '--', 'sleep', '0'), 'is of'), (('--from', 'two', '-o', 'else', '--', app, 20), '-o goes without it')):
+    run = t.run('analyze', '--level', '2', *words)
+    t.check(run.returncode == 125 and not run.stdout and says in run.stderr, f'analyze {says}', run)
 t.done()
