@@ -142,4 +142,35 @@ t.check(run.returncode == 125 and not run.stdout and '--loops takes' in run.stde
 for words, says in ((('--from', 'two', '--', 'sleep', '0'), 'is of'), (('--from', 'two', '-o', 'else', '--', app, 20), '-o goes without it')):
     run = t.run('analyze', '--level', '2', *words)
     t.check(run.returncode == 125 and not run.stdout and says in run.stderr, f'analyze {says}', run)
+
+# what was measured is on the first screen, in the place of what samples cannot tell
+with open('chase.c', 'w') as out:
+    out.write(r'''
+#include <stdio.h>
+#include <stdlib.h>
+enum { COUNT = 1 << 22 };
+static struct { unsigned next, unused[7]; } *all; /* 128 MB, in an order that nothing foresees */
+__attribute__((noinline, noclone, noipa)) static unsigned chase(unsigned at, long steps)
+{
+	for (long i = 0; i < steps; i++)
+		at = all[at].next;
+	return at;
+}
+int main(void)
+{
+	unsigned at = 0, sum = 0;
+	all = malloc(COUNT * sizeof(*all));
+	for (unsigned i = 0; i < COUNT; i++)
+		all[i].next = (i * 1664525u + 1013904223u) % COUNT;
+	for (int r = 0; r < 4000; r++)
+		sum += at = chase(at, 1000);
+	printf("%u\n", sum);
+	return 0;
+}
+''')
+t.run('run', '-q', '--no-page', '--level', '2', '-o', 'chased', t.compile(os.path.abspath('chase.c'), '-O2', '-g', output='./chase'))
+chased = next((r for (f, _), r in rows('variants', 'chased').items() if f == 'chase'), None)
+told = [f['sentence'] for f in t.show('summary', experiment='chased')['findings'] if 'waits for data' in f['sentence']]
+t.check(chased and chased['dl1_speedup_low'] > 2, 'a chain of pointers waits for its data', chased)
+t.check(told and f"would be {chased['dl1_speedup']:.2f} times as fast" in told[0] and 'measured' in told[0], 'the first screen says how much, as measured', told)
 t.done()

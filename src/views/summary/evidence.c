@@ -14,6 +14,7 @@
 #include "views/summary/evidence_parts.h"
 #include "views/summary/verdict_parts.h"
 #include "whatif/data_use.h"
+#include "whatif/variants.h"
 
 /* ---- CPU time ---- */
 
@@ -26,6 +27,7 @@ struct sorting {
 	uint64_t *loop_ns;				    /* computing, by loop */
 	uint64_t *mpi_ns;				    /* waiting actively, by stack */
 	uint64_t *unknown_ns;				    /* by module */
+	struct sn_variants_list variants;
 };
 
 /* Waiting for a lock with the C library's help. */
@@ -223,13 +225,41 @@ static void take_data(struct sorting *s, uint32_t loop, const struct sn_data_use
 	out->data.seconds += place.seconds;
 }
 
+/* What a loop gains from data in first-level cache, where a further run has measured it. */
+static const struct sn_variant_figure *measured_dl1(const struct sorting *s, uint32_t loop)
+{
+	for (size_t i = 0; i < s->variants.count; i++) {
+		const struct sn_variants *of = &s->variants.items[i];
+		const struct sn_variant_figure *dl1 = &of->figures[SN_VARIANT_DL1];
+
+		if (of->loop == loop && of->exponent < 0)
+			return dl1->state == SN_VARIANT_MEASURED && !isnan(dl1->speedup) ? dl1
+											 : NULL;
+	}
+	return NULL;
+}
+
 static bool waits_for_data(struct sorting *s, uint32_t loop, struct sn_evidence_place place,
 			   double compute_s)
 {
+	/* then more than half of its time is waiting */
+	const double waits_least = 2;
+	const struct sn_variant_figure *dl1;
 	struct sn_data_use use;
 
 	if (!s->structures || place.seconds < SN_HOT_SHARE * compute_s)
 		return false;
+	dl1 = measured_dl1(s, loop);
+	if (dl1 && dl1->speedup_range.high < waits_least)
+		return false;
+	if (dl1 && dl1->speedup_range.low >= waits_least) {
+		if (!s->out->data.count)
+			s->out->data_dl1 =
+				(struct sn_evidence_measured){ dl1->speedup, dl1->speedup_range };
+		use = (struct sn_data_use){ .is_sure = true };
+		take_data(s, loop, &use, place);
+		return true;
+	}
 	sn_data_use_of_loop(s->machine, s->profile, s->structures, loop, &use);
 	if (use.reach == SN_DATA_UNSETTLED)
 		s->out->unsettled_s += place.seconds;
@@ -306,6 +336,7 @@ static void sorting_free(struct sorting *s)
 	free(s->loop_ns);
 	free(s->mpi_ns);
 	free(s->unknown_ns);
+	sn_variants_free(&s->variants);
 }
 
 static void cpu_time_sort(const struct sn_summary *summary, const struct sn_machine *machine,
@@ -336,6 +367,8 @@ static void cpu_time_sort(const struct sn_summary *summary, const struct sn_mach
 	place_of_most(program, s.spin_ns, &out->spin);
 	mpi_find(&s);
 	unknown_find(&s);
+	if (summary->structures)
+		sn_variants_find(profile, summary->structures, &s.variants);
 	hot_loops_find(&s, summary);
 	hot_functions_find(&s, summary);
 	if (!sn_verdict_is_in_loops(out))

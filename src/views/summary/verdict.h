@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/json.h"
+#include "base/stats.h"
 
 enum sn_verdict_kind {
 	SN_VERDICT_COMPUTE_LOOPS,
@@ -67,6 +68,12 @@ struct sn_evidence_place {
 
 enum { SN_EVIDENCE_TOP = 3 };
 
+/** How many times faster, and the 95 % interval; 0: not measured. */
+struct sn_evidence_measured {
+	double times;
+	struct sn_interval range;
+};
+
 /** The hot loops or functions: those with SN_HOT_SHARE or more of the CPU time each. */
 struct sn_evidence_hot {
 	size_t count;
@@ -101,6 +108,7 @@ struct sn_evidence {
 	/* loops that wait for their data (data_s): of the hottest what tells it */
 	struct sn_evidence_hot data;
 	double data_pass_ns, data_near_cycles, data_spread_bytes;
+	struct sn_evidence_measured data_dl1;
 	bool data_is_sure;
 	double unsettled_s; /* of the hot places: they may compute or wait for data */
 	struct sn_evidence_place memory, io, spin; /* the function with most; spin: of its own */

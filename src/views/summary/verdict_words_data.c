@@ -28,6 +28,14 @@ void sn_verdict_data_sentence(const struct sn_evidence *e, const struct sn_cause
 	sn_text_addf(out, "%.1f %% of CPU time waits for data in ",
 		     percent(e->data.seconds, e->cpu_s));
 	sn_verdict_add_list(e, &e->data, e->data.count, out);
+	if (e->data_dl1.times > 0) {
+		sn_text_addf(
+			out,
+			": with data in first-level cache the first would be %.2f times as fast "
+			"(95 %%: %.2f-%.2f, measured)",
+			e->data_dl1.times, e->data_dl1.range.low, e->data_dl1.range.high);
+		return;
+	}
 	sn_text_addf(
 		out,
 		": a pass of the first takes %.3g ns, with data in L1 %.3g cycles by the model; "
