@@ -336,6 +336,7 @@ static sn_status campaign_open(const char *folder, struct sn_campaign **out, str
 	if (!holder)
 		return SN_OK;
 	sn_campaign_free(*out);
+	*out = NULL; /* the caller frees what it holds */
 	return sn_error_set(err, SN_ERR_USAGE,
 			    "process %d runs the campaign '%s': archive it when that has ended",
 			    (int)holder, folder);

@@ -1,5 +1,6 @@
 """sonde archive: the file is read as the folder is; the same file each time; nothing that was to be left out;
 hostile files; no scratch left behind, however a command ends."""
+import fcntl
 import io
 import json
 import os
@@ -117,6 +118,14 @@ for x in (here, there):
 t.check(here == there and len(here['runs']) >= 5, 'campaign status is equal from folder and archive', folder, archive)
 folder, archive = (sonde('scalability', x, '--format', 'json') for x in ('camp', 'camp.sonde'))
 t.check(folder.stdout == archive.stdout and json.loads(folder.stdout)['rows'], 'scalability is', folder.stderr, archive.stderr)
+with open('camp/lock', 'r+') as lock: # as the process that runs it has it
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    lock.truncate(0)
+    lock.write('4242\n')
+    lock.flush()
+    done = sonde('archive', 'camp', '-o', 'running.sonde')
+t.check(done.returncode == 2 and 'process 4242 runs the campaign' in done.stderr and not os.path.exists('running.sonde'),
+        'a campaign that is running is refused, in a sentence', done.returncode, done.stderr)
 for words in (['campaign', 'resume', 'camp.sonde'], ['campaign', 'cancel', 'camp.sonde'],
               ['campaign', 'add', 'camp.sonde', 'sonde.app.1'], ['list', '--remove', 'a.sonde']):
     done = sonde(*words)
