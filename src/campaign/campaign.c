@@ -546,8 +546,15 @@ static sn_status attempt_of(struct sn_campaign *c, const char *experiment,
 	return SN_OK;
 }
 
+/* Ranks are in the name only where some are: a run without any is one of 'threads=N'. */
 static const char *name_of(struct sn_campaign *c, const struct sn_run_facts *facts)
 {
+	bool has_ranks = facts->ranks > 1;
+
+	for (size_t i = 0; i < c->plan->configurations.count; i++)
+		has_ranks |= c->plan->configurations.items[i].ranks > 0;
+	if (!has_ranks)
+		return sn_arena_printf(&c->state->arena, "threads=%d", facts->threads_least);
 	return sn_arena_printf(&c->state->arena, "ranks=%d threads=%d", facts->ranks,
 			       facts->threads_least);
 }

@@ -580,7 +580,7 @@ sn_status sn_campaign_run(struct sn_campaign *campaign,
 {
 	struct engine e = { .campaign = campaign, .options = options, .log = { .fd = -1 } };
 	size_t count = campaign->plan->configurations.count;
-	int lock = -1, neighbours = neighbours_warn();
+	int lock = -1, neighbours = -1;
 	sn_status status;
 
 	e.is_left_out = sn_alloc_zeroed(count + 1, sizeof(*e.is_left_out));
@@ -590,6 +590,9 @@ sn_status sn_campaign_run(struct sn_campaign *campaign,
 	e.began_s = sn_now_s();
 	sn_campaign_signals_block(&e.signals);
 	status = engine_begin(&e, &lock, err);
+	/* not before: who runs this campaign already is no other one */
+	if (status == SN_OK)
+		neighbours = neighbours_warn();
 	if (status == SN_OK)
 		status = orphans_settle(&e, err);
 	if (status == SN_OK)

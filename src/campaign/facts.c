@@ -9,7 +9,8 @@
 
 /* As in the profile: threads with less than this part of the busiest one's CPU time are helpers. */
 static const double AT_WORK = 0.01;
-/* A first thread and the others never ran at once, if their CPU times fit into the elapsed time. */
+/* A first thread and the others never ran at once, if the times at which they ran or waited for a CPU fit
+ * into the elapsed time. On a busy machine the CPU times alone always do. */
 static const double ROOM = 1.05;
 
 struct sn_run_facts sn_run_facts_unknown(void)
@@ -75,8 +76,16 @@ static int32_t at_once(const struct sn_experiment *e, int32_t rank, double least
 	return most;
 }
 
+static double ready_of(const struct sn_thread *thread)
+{
+	return cpu_of(thread) +
+	       sn_seconds(thread->account.wait_cpu_ns > 0 ? thread->account.wait_cpu_ns : 0);
+}
+
+/* The most that one thread has: of the first threads of processes, and of all others. */
 struct busiest {
-	double first_s, other_s; /* of the first threads of processes, and of all others */
+	double first_s, other_s;	     /* CPU time */
+	double first_ready_s, other_ready_s; /* with the time waited for a CPU */
 };
 
 static struct busiest busiest_of(const struct sn_experiment *e, int32_t rank)
@@ -86,10 +95,14 @@ static struct busiest busiest_of(const struct sn_experiment *e, int32_t rank)
 	for (size_t t = 0; t < e->threads.count; t++) {
 		const struct sn_thread *thread = &e->threads.items[t];
 		const struct sn_process *process = &e->processes.items[thread->process];
-		double *most = thread->tid == process->pid ? &busiest.first_s : &busiest.other_s;
+		bool is_first = thread->tid == process->pid;
+		double *cpu_s = is_first ? &busiest.first_s : &busiest.other_s;
+		double *ready_s = is_first ? &busiest.first_ready_s : &busiest.other_ready_s;
 
-		if (process->rank == rank)
-			*most = fmax(*most, cpu_of(thread));
+		if (process->rank != rank)
+			continue;
+		*cpu_s = fmax(*cpu_s, cpu_of(thread));
+		*ready_s = fmax(*ready_s, ready_of(thread));
 	}
 	return busiest;
 }
@@ -104,7 +117,7 @@ static void threads_count(const struct sn_experiment *e, int32_t rank, struct mo
 
 	/* a first thread that prepares and waits for the others is none of the team */
 	if (working > 1 && busiest.first_s >= least && busiest.other_s > 0 &&
-	    busiest.first_s + busiest.other_s <= ROOM * sn_seconds(e->elapsed_ns))
+	    busiest.first_ready_s + busiest.other_ready_s <= ROOM * sn_seconds(e->elapsed_ns))
 		working--;
 	if (working > facts->threads_least)
 		facts->threads_least = working;

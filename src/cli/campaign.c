@@ -150,11 +150,13 @@ static char *own_path(void)
 
 static void outcome_tell(const struct sn_campaign *c, enum sn_campaign_end end, size_t missing)
 {
-	size_t suspicious = 0;
+	size_t suspicious = 0, done = 0;
 	struct sn_text word = { 0 };
 
-	for (size_t i = 0; i < c->state->attempts.count; i++)
+	for (size_t i = 0; i < c->state->attempts.count; i++) {
 		suspicious += c->state->attempts.items[i].state == SN_RUN_SUSPICIOUS;
+		done += c->state->attempts.items[i].state == SN_RUN_DONE;
+	}
 	sn_text_add_shell_word(&word, c->path);
 	if (missing)
 		fprintf(stderr,
@@ -167,7 +169,8 @@ static void outcome_tell(const struct sn_campaign *c, enum sn_campaign_end end, 
 			suspicious, suspicious == 1 ? " is" : "s are");
 	if (end == SN_CAMPAIGN_OUT_OF_BUDGET)
 		fprintf(stderr, "sonde: the budget is used up (resume --budget gives another)\n");
-	fprintf(stderr, "sonde: %s; sonde show scalability %s\n", word.chars, word.chars);
+	fprintf(stderr, "sonde: %s; sonde %s %s\n", word.chars,
+		done ? "show scalability" : "campaign status", word.chars);
 	sn_text_free(&word);
 }
 

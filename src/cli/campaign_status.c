@@ -47,7 +47,7 @@ static void status_head(const struct sn_campaign *c, bool is_held, const struct 
 static int campaign_status(const struct sn_args *args)
 {
 	struct sn_table_view view = { .schema = "sonde.campaign/1",
-				      .whole_column = "experiment,reason" };
+				      .whole_column = "configuration,experiment,reason" };
 	struct sn_campaign *campaign = NULL;
 	struct sn_table table;
 	struct sn_error err;

@@ -184,6 +184,21 @@ const struct sn_command *sn_command_find(const char *name)
 	return NULL;
 }
 
+bool sn_command_family_print(const char *family, FILE *out)
+{
+	size_t length = strlen(family);
+	bool found = false;
+
+	for (const struct sn_command *const *c = sn_commands; *c; c++) {
+		if (strncmp((*c)->name, family, length) != 0 || (*c)->name[length] != ' ')
+			continue;
+		fprintf(out, "%s  sonde %-20s %s\n", found ? "" : "usage:\n", (*c)->name,
+			(*c)->summary);
+		found = true;
+	}
+	return found;
+}
+
 static void print_words(const struct sn_command *command)
 {
 	struct sn_word word;
@@ -214,9 +229,13 @@ static int help_run(const struct sn_args *args)
 	}
 	command = sn_command_find(name.chars);
 	if (!command) {
-		sn_warn("there is no command '%s'; 'sonde help' lists them", name.chars);
+		bool is_family = args->operand_count == 1 && !sn_args_flag(args, "man") &&
+				 sn_command_family_print(name.chars, stdout);
+
+		if (!is_family)
+			sn_warn("there is no command '%s'; 'sonde help' lists them", name.chars);
 		sn_text_free(&name);
-		return SN_EXIT_USAGE;
+		return is_family ? SN_EXIT_OK : SN_EXIT_USAGE;
 	}
 	sn_text_free(&name);
 	if (sn_args_flag(args, "man")) {

@@ -73,16 +73,14 @@ static bool is_help(const char *arg)
 	return !strcmp(arg, "-h") || !strcmp(arg, "--help");
 }
 
-static int family_help(const char *name)
+/* 'sonde campaign', or 'sonde campaign WORD' with a word that is none of its commands: true, and said. */
+static bool family_help(char **argv)
 {
-	size_t length = strlen(name);
-	int found = 0;
-
-	for (const struct sn_command *const *c = sn_commands; *c; c++)
-		if (!strncmp((*c)->name, name, length) && (*c)->name[length] == ' ')
-			found += fprintf(stderr, "%s  sonde %-20s %s\n", found ? "" : "usage:\n",
-					 (*c)->name, (*c)->summary);
-	return found;
+	if (!sn_command_family_print(argv[0], stderr))
+		return false;
+	if (argv[1] && argv[1][0] != '-')
+		sn_warn("there is no command '%s %s'", argv[0], argv[1]);
+	return true;
 }
 
 int main(int argc, char **argv)
@@ -107,7 +105,7 @@ int main(int argc, char **argv)
 	}
 	command = command_of(argc, argv, &words);
 	if (!command && (strchr(argv[0], '/') || sn_command_find("run"))) {
-		if (family_help(argv[0]))
+		if (family_help(argv))
 			return SN_EXIT_USAGE;
 		if (is_misspelt(argv[0]))
 			return SN_EXIT_COMMAND_NOT_FOUND;

@@ -141,7 +141,8 @@ static void head_print(const struct sn_scaling_campaign *s)
 
 static sn_status scalability(const struct sn_args *args, struct sn_error *err)
 {
-	struct sn_table_view view = { .schema = "sonde.scalability/1", .whole_column = "reason" };
+	struct sn_table_view view = { .schema = "sonde.scalability/1",
+				      .whole_column = "configuration,reason" };
 	struct sn_scaling_campaign s;
 	struct sn_table table;
 	sn_status status = sn_args_table_view(args, &view, err);

@@ -187,6 +187,10 @@ static sn_status sets_read(const struct sn_args *args, struct cli_sets *out, str
 	else
 		status = lists_read(args, &arguments.options, out, err);
 	sn_analysis_arguments_free(&arguments);
+	if (status == SN_OK && !out->sets.count)
+		status = sn_error_set(err, SN_ERR_NO_DATA,
+				      "no run of '%s' is done: 'sonde campaign status %s' says why",
+				      args->operands[0], args->operands[0]);
 	if (status == SN_OK)
 		sets_name(out);
 	else
@@ -399,6 +403,7 @@ static sn_status comparison_print(const struct sn_args *args, const struct sn_co
 	sn_status status;
 
 	view->schema = "sonde.compare/1";
+	view->whole_column = "set";
 	table_fill(&table, sets, c, all);
 	if (view->format == SN_FORMAT_TEXT)
 		head_print(sets, c);

@@ -268,6 +268,31 @@ t.check(done.returncode == 0 and len(got) == 7 and got[-1]['configuration'] == '
         got[-1]['repeat'] == 4, 'an experiment is added to a configuration', done.stderr, got)
 done = t.run('campaign', 'add', 'first', 'hand')
 t.check(done.returncode == 2 and 'already' in done.stderr, 'and only once', done.stderr)
+t.run('record', '-o', 'hand2', '-q', app)
+done = t.run('campaign', 'add', 'first', 'hand2')
+got = status('first')['runs'][-1]
+t.check(done.returncode == 0 and (got['configuration'], got['repeat']) == ('threads=1', 5),
+        'without a name it joins those with as many threads', done.stderr, got)
+
+# ---- none is done ----
+run = t.run('scale', '--threads', '1', '--repeat', '1', '-o', 'none-done', '--', '/bin/false')
+t.check(run.returncode == 3 and run.stderr.rstrip().endswith('sonde campaign status none-done'),
+        'where no run is done, advice is to see why', run.stderr)
+done = t.run('diff', 'none-done')
+t.check(done.returncode == 3 and "no run of 'none-done' is done" in done.stderr, 'which a comparison says, too', done.stderr)
+
+# ---- words ----
+run = t.run('campaign')
+done = t.run('help', 'campaign')
+t.check(done.returncode == 0 and done.stdout == run.stderr and 'sonde campaign add' in done.stdout,
+        'help lists the commands of campaigns', done.stdout, done.stderr)
+for words in (['campaign', 'bogus'], ['help', 'campaign', 'bogus']):
+    done = t.run(*words)
+    t.check(done.returncode == 2 and "no command 'campaign bogus'" in done.stderr, ' '.join(words), done.stderr)
+run = t.run('scale', '--threads', '1', '--dataset', f"{'1' * 60},{'1' * 59}2", '--repeat', '1', '-o', 'long-names', '--', app, 'work')
+for words in (['campaign', 'status'], ['scalability']):
+    text = t.run(*words, 'long-names').stdout
+    t.check(all(f'dataset={x}' in text for x in ('1' * 60, '1' * 59 + '2')), ' '.join(words) + ': names are whole', text)
 
 # ---- short forms ----
 text = t.run('campaign', 'plan', '--threads', '1,2', '--repeat', '2', '--', app, 'work', 'a b')

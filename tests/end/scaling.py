@@ -76,6 +76,9 @@ t.check('strong scaling' in text and 'one worker does nearly all' in t.run('scal
 other = json.loads(t.run('scalability', 'c', '--reference', 'threads=2', '-f', 'json').stdout)
 t.check(other['reference'] == 'threads=2' and
         any(r['workers'] == 2 and r['efficiency'] == 1 for r in other['rows']), 'another reference')
+most = json.loads(t.run('scalability', 'c', '--reference', 'threads=4', '-f', 'json').stdout)
+t.check(len(most['answers']) == 1 and most['answers'][0].startswith('From 1 to 4 workers'),
+        'a reference with the most workers: how it grows to it is told', most['answers'])
 done = t.run('scalability', 'c', '--reference', 'threads=9')
 t.check(done.returncode == 2 and "called 'threads=9'" in done.stderr, 'a reference that is not there', done.stderr)
 weak = json.loads(t.run('scalability', 'c', '--weak', '-f', 'json').stdout)

@@ -264,6 +264,14 @@ static double waiting_part_of(const struct builder *b, uint32_t c, uint32_t r, d
 	return lost > 0 && waited > 0 ? fmin(waited / lost, 1) : 0;
 }
 
+/* Threads that no worker was counted for may have waited longer than the workers were there. */
+static double share_of(double part, double all)
+{
+	double share = part / all;
+
+	return share > 1 ? 1 : share;
+}
+
 /* POP's tree: with useful time U of all and M of the busiest worker, of n workers in elapsed time T, load
  * balance is U/(n M), communication M/T, computation U_ref/U (weak: per worker), each against the
  * reference. */
@@ -279,9 +287,9 @@ static void application_factors(const struct builder *b, struct sn_scaling_row *
 	row->load_balance = (u / (n * m)) / (u_r / (n_r * m_r));
 	row->communication = (m / elapsed) / (m_r / elapsed_r);
 	row->computation = b->options->is_weak ? (u_r / n_r) / (u / n) : u_r / u;
-	row->spin_share = run_mean(b, c, spin_of) / all;
-	row->system_share = run_mean(b, c, system_of) / all;
-	row->wait_cpu_share = waited / all;
+	row->spin_share = share_of(run_mean(b, c, spin_of), all);
+	row->system_share = share_of(run_mean(b, c, system_of), all);
+	row->wait_cpu_share = share_of(waited, all);
 	row->blocked_share = fmax(1 - (row->cpu_s + waited) / all, 0);
 	row->idle_workers = run_mean(b, c, idle_of);
 	row->waiting_part = waiting_part_of(b, c, r, elapsed, elapsed_r);
@@ -309,8 +317,8 @@ static void row_set(const struct builder *b, const struct subject *s, struct sn_
 	row->load_balance = row->communication = row->computation = NAN;
 	row->spin_share = row->blocked_share = row->wait_cpu_share = row->system_share = NAN;
 	row->idle_workers = row->waiting_part = NAN;
-	row->reference_wait_share =
-		run_mean(b, r, waited_of) / (n_r * mean_of(b, b->subjects.items[0].time_s, r));
+	row->reference_wait_share = share_of(run_mean(b, r, waited_of),
+					     n_r * mean_of(b, b->subjects.items[0].time_s, r));
 	if (s->kind == SN_SCALING_APPLICATION)
 		application_factors(b, row);
 	row->interval = efficiency_interval(b, s, row);

@@ -37,6 +37,8 @@ static void cause_add(const struct sn_scaling_row *row, const struct cause *caus
 		uneven_add(row, out);
 	else if (cause->what == MORE_WORK)
 		sn_text_add(out, "more CPU time: contention or more work");
+	else if (isnan(row->waiting_part))
+		sn_text_add(out, "waiting");
 	else
 		sn_text_add(out, row->waiting_part >= 0.5
 					 ? "waiting for CPUs"
@@ -150,12 +152,33 @@ static void why_add(const struct sn_scaling_row *most, struct sn_text *out)
 	sn_text_free(&why);
 }
 
+/* A reference with the most workers, as a row against the one with the fewest. What part of the time lost
+ * was waiting for CPUs is not known this way round. */
+static struct sn_scaling_row turned(const struct sn_scaling_row *least,
+				    const struct sn_scaling_row *reference)
+{
+	struct sn_scaling_row row = *reference;
+
+	row.reference = least->configuration;
+	row.speedup = 1 / least->speedup;
+	row.ideal_speedup = 1 / least->ideal_speedup;
+	row.efficiency = 1 / least->efficiency;
+	row.interval = (struct sn_interval){ 1 / least->interval.high, 1 / least->interval.low };
+	row.load_balance = 1 / least->load_balance;
+	row.communication = 1 / least->communication;
+	row.computation = 1 / least->computation;
+	row.waiting_part = NAN;
+	row.reference_wait_share = least->wait_cpu_share;
+	return row;
+}
+
 /* The rows of a series stand together, by workers. */
 bool sn_scaling_add_answer(const struct sn_scaling *scaling,
 			   const struct sn_scaling_configuration *configurations, size_t *at,
 			   struct sn_text *out)
 {
 	const struct sn_scaling_row *rows = scaling->rows.items, *most, *fastest, *reference = NULL;
+	struct sn_scaling_row other;
 	const char *series;
 	size_t first = *at, end;
 
@@ -176,15 +199,18 @@ bool sn_scaling_add_answer(const struct sn_scaling *scaling,
 	*at = end;
 	if (has_many_series(scaling, configurations))
 		sn_text_addf(out, "%s: ", series);
-	if (!reference || most->workers <= reference->workers) {
+	if (!reference || most->workers <= rows[first].workers) {
 		sn_text_addf(out, "Only runs of %.0f worker%s are done: how it scales is not known",
 			     rows[first].workers, rows[first].workers == 1 ? "" : "s");
-		if (reference && reference->configuration == most->configuration && end - first > 1)
-			sn_text_addf(out, " beyond '%s'", configurations[most->configuration].name);
 	} else {
+		if (most->workers <= reference->workers) {
+			other = turned(&rows[first], reference);
+			most = &other;
+			reference = &rows[first];
+		}
 		growth_add(scaling, reference, most, out);
 		why_add(most, out);
-		if (fastest != most && !scaling->is_weak)
+		if (fastest->configuration != most->configuration && !scaling->is_weak)
 			sn_text_addf(out, ". Fastest: '%s'",
 				     configurations[fastest->configuration].name);
 	}

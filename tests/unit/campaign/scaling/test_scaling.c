@@ -183,6 +183,39 @@ TEST(confidence_falls_with_a_busy_reference_and_wide_intervals)
 	CHECK_STRING(sn_scaling_confidence(&row), "low");
 }
 
+/* The growth is the same, whichever end it is told from. */
+static void check_turned(const char *answer)
+{
+	struct sn_scaling *s = scaling_of(false, "fastest");
+	struct sn_text text = { 0 };
+	size_t at = 0, length = (size_t)(strstr(answer, "):") - answer);
+
+	REQUIRE(sn_scaling_add_answer(s, two, &at, &text));
+	CHECK(!strncmp(text.chars, answer, length));
+	sn_text_free(&text);
+	sn_scaling_free(s);
+}
+
+/* A part of the workers' time is never more than all of it. */
+TEST(shares_are_at_most_all)
+{
+	struct sn_scaling_member m[] = { member(0, 0, 1, 1, 1, 2), member(1, 0, 4, 1, 1, 1) };
+	struct sn_scaling_options options = { 0 };
+	struct sn_scaling *s = NULL;
+
+	m[0].run.wait_cpu_s = m[1].run.spin_s = m[1].run.system_s = 100;
+	REQUIRE(sn_scaling_new(m, 2, two, 2, &options, &s, NULL) == SN_OK);
+	CHECK_REAL(s->rows.items[0].wait_cpu_share, 1, 0);
+	CHECK_REAL(s->rows.items[1].reference_wait_share, 1, 0);
+	CHECK_REAL(s->rows.items[1].spin_share, 1, 0);
+	CHECK_REAL(s->rows.items[1].system_share, 1, 0);
+	m[0].run.wait_cpu_s = NAN;
+	sn_scaling_free(s);
+	REQUIRE(sn_scaling_new(m, 2, two, 2, &options, &s, NULL) == SN_OK);
+	CHECK(isnan(s->rows.items[0].wait_cpu_share));
+	sn_scaling_free(s);
+}
+
 TEST(the_answer_and_its_warning_are_sentences)
 {
 	struct sn_scaling *s = scaling_of(false, NULL);
@@ -194,6 +227,7 @@ TEST(the_answer_and_its_warning_are_sentences)
 		text.chars, "From 1 to 4 workers the application gets 2.17 times faster, of 4 ",
 		strlen("From 1 to 4 workers the application gets 2.17 times faster, of 4 ")));
 	CHECK(!sn_scaling_add_answer(s, two, &at, &text));
+	check_turned(text.chars);
 	at = 0;
 	CHECK(!sn_scaling_add_warning(s, two, &at, &text));
 	s->rows.items[0].wait_cpu_share = 0.6;
