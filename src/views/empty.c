@@ -132,7 +132,7 @@ void sn_view_why_empty(const struct sn_view *view, const struct sn_view_input *i
 			     damaged);
 	else if (table->row_count && how->filter)
 		sn_view_add_why_filtered(table, how, out);
-	else if (p->is_filtered && sn_view_has_no_time(p))
+	else if (p->is_filtered && sn_view_has_no_time(p) && !sn_view_is_of_whole_run(view))
 		add_filtered(p, out);
 	else if (view->why_empty)
 		view->why_empty(input, out);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "base/text.h"
 #include "locks/chains.h"
 #include "views/parts.h"
@@ -288,13 +289,33 @@ static const struct sn_column contention_columns[] = {
 	{ "held_up_s", "held up s", SN_CELL_SECONDS, 0 },
 };
 
-static void parts_add(struct sn_table *table, const struct sn_program *program,
-		      const struct sn_locks *locks)
+static bool is_zero(const struct sn_lock_part *part)
 {
-	(void)program;
-	for (size_t i = 0; i < locks->parts.count; i++) {
-		const struct sn_lock_part *part = &locks->parts.items[i];
+	return !part->contended && !part->wait_ns && !part->held_up_ns;
+}
 
+/* What waited most first: the table's own order, by what was held up, keeps it where that is the same. */
+static int parts_compare(const void *a, const void *b)
+{
+	const struct sn_lock_part *const *x = a, *const *y = b;
+
+	if ((*x)->wait_ns != (*y)->wait_ns)
+		return (*x)->wait_ns > (*y)->wait_ns ? -1 : 1;
+	return (*x > *y) - (*x < *y);
+}
+
+static void parts_add(struct sn_table *table, const struct sn_locks *locks, bool leaves_out_zeros)
+{
+	const struct sn_lock_part **parts = sn_alloc_zeroed(locks->parts.count + 1, sizeof(*parts));
+
+	for (size_t i = 0; i < locks->parts.count; i++)
+		parts[i] = &locks->parts.items[i];
+	qsort(parts, locks->parts.count, sizeof(*parts), parts_compare);
+	for (size_t i = 0; i < locks->parts.count; i++) {
+		const struct sn_lock_part *part = parts[i];
+
+		if (leaves_out_zeros && is_zero(part))
+			continue;
 		sn_table_add_row(table);
 		sn_table_set_int(table, C_PROCESS, part->process);
 		if (part->tid)
@@ -306,12 +327,51 @@ static void parts_add(struct sn_table *table, const struct sn_program *program,
 		sn_table_set_real(table, C_WAIT, (double)part->wait_ns / 1e9);
 		sn_table_set_real(table, C_HELD_UP, (double)part->held_up_ns / 1e9);
 	}
+	free(parts);
 }
 
 static sn_status contention_fill(const struct sn_view_input *input, struct sn_table *table,
 				 struct sn_error *err)
 {
-	return locks_fill(input, table, parts_add, err);
+	struct sn_view_input ours = *input;
+	struct sn_locks *locks, *own = NULL;
+	sn_status status;
+
+	if (!ours.locks)
+		ours.locks = &own;
+	status = locks_get(&ours, &locks, err);
+	if (status == SN_OK)
+		parts_add(table, locks, input->leaves_out_zeros);
+	sn_locks_free(own);
+	return status;
+}
+
+static void contention_foot_put(const struct sn_view_input *input, FILE *out)
+{
+	struct sn_locks *locks;
+	struct sn_error err;
+	size_t zeros = 0;
+
+	foot_put(input, out);
+	if (!input->leaves_out_zeros || locks_get(input, &locks, &err) != SN_OK)
+		return;
+	for (size_t i = 0; i < locks->parts.count; i++)
+		zeros += is_zero(&locks->parts.items[i]);
+	if (zeros)
+		fprintf(out, "%zu row%s without a wait left out: --all brings %s\n", zeros,
+			zeros == 1 ? " is" : "s are", zeros == 1 ? "it" : "them");
+}
+
+static void why_no_waits(const struct sn_view_input *input, struct sn_text *out)
+{
+	struct sn_locks *locks;
+	struct sn_error err;
+
+	if (input->leaves_out_zeros && input->locks && locks_get(input, &locks, &err) == SN_OK &&
+	    locks->parts.count)
+		sn_text_add(out, "no thread waited for a lock; --all lists what each took");
+	else
+		why_no_locks(input, out);
 }
 
 static const struct sn_explanation contention_words[] = {
@@ -335,9 +395,9 @@ const struct sn_view sn_view_contention = {
 	.page_title = "Locks by thread",
 	.is_in_report = true,
 	.fill = contention_fill,
-	.why_empty = why_no_locks,
+	.why_empty = why_no_waits,
 	.write_members = members_write,
-	.put_foot = foot_put,
+	.put_foot = contention_foot_put,
 };
 
 /* ---- chains ---- */

@@ -102,6 +102,65 @@ static void filter_members_write(struct sn_json *json, const struct sn_profile *
 	sn_json_close(json);
 }
 
+/* The filters that were asked for and leave this view as it is, at most FILTERS of them. */
+enum { FILTERS = 5 };
+
+static size_t unfiltered_find(const struct sn_view *view, const struct sn_profile *p,
+			      const char *names[FILTERS])
+{
+	const struct sn_filter *f = &p->filter;
+	const struct {
+		bool is_asked;
+		const char *name;
+	} all[FILTERS] = { { f->from_ns || f->to_ns || f->from_label || f->to_label, "time" },
+			   { f->process_count > 0, "process" },
+			   { f->tid_count > 0, "thread" },
+			   { f->module != NULL, "module" },
+			   { f->function != NULL, "function" } };
+	size_t count = 0;
+
+	for (size_t i = 0; i < FILTERS && sn_view_is_of_whole_run(view); i++)
+		if (all[i].is_asked)
+			names[count++] = all[i].name;
+	return count;
+}
+
+static void unfiltered_write(struct sn_json *json, const struct sn_view *view,
+			     const struct sn_profile *p)
+{
+	const char *names[FILTERS];
+	size_t count = unfiltered_find(view, p, names);
+
+	if (!count)
+		return;
+	sn_json_key(json, "unfiltered");
+	sn_json_array(json);
+	for (size_t i = 0; i < count; i++)
+		sn_json_string(json, names[i]);
+	sn_json_close(json);
+}
+
+/* Below the text; CSV and JSON lines have no room for it. */
+static void tell_unfiltered(const struct sn_view *view, const struct sn_profile *p,
+			    enum sn_format format, FILE *out)
+{
+	const char *names[FILTERS];
+	size_t count = unfiltered_find(view, p, names);
+	struct sn_text text = { 0 };
+
+	if (!count || format == SN_FORMAT_JSON)
+		return;
+	sn_text_add(&text, "of the whole run:");
+	for (size_t i = 0; i < count; i++)
+		sn_text_addf(&text, "%s --%s", !i ? "" : i + 1 < count ? "," : " and", names[i]);
+	sn_text_addf(&text, " %s not restrict this view", count == 1 ? "does" : "do");
+	if (format == SN_FORMAT_TEXT)
+		fprintf(out, "%s\n", text.chars);
+	else
+		sn_warn("%s", text.chars);
+	sn_text_free(&text);
+}
+
 /* What goes into the object beside the rows. */
 struct beside_rows {
 	const struct sn_view *view;
@@ -116,6 +175,7 @@ static void members_write(struct sn_json *json, void *context)
 	if (beside->why_empty)
 		sn_json_member_string(json, "why_empty", beside->why_empty);
 	filter_members_write(json, beside->input->profile, beside->input->event);
+	unfiltered_write(json, beside->view, beside->input->profile);
 	if (beside->view->write_members)
 		beside->view->write_members(beside->input, json);
 }
@@ -203,6 +263,8 @@ static sn_status rows_write(const struct sn_view *view, const struct sn_view_inp
 	if (status == SN_OK && beside.why_empty)
 		status = sn_view_tell_empty(view, input, beside.why_empty, err);
 	sn_text_free(&reason);
+	if (status == SN_OK)
+		tell_unfiltered(view, input->profile, how->format, out);
 	if (status == SN_OK && how->format == SN_FORMAT_TEXT) {
 		put_idle(input->profile, out);
 		if (view->put_foot)
@@ -237,6 +299,7 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 				    "callers, not with '%s'",
 				    view->name);
 	ours.sums_rows = how->format == SN_FORMAT_TEXT && !how->columns && !how->filter;
+	ours.leaves_out_zeros = ours.sums_rows && !input->all_paths;
 	if (!ours.heap)
 		ours.heap = &heap;
 	if (!ours.mpi)

@@ -36,6 +36,12 @@ bool sn_view_list_has(const char *list, const char *key)
 	return false;
 }
 
+bool sn_view_is_of_whole_run(const struct sn_view *view)
+{
+	return view->needs &
+	       (SN_VIEW_NEEDS_A_TRACE | SN_VIEW_NEEDS_CAUSAL | SN_VIEW_NEEDS_VARIANTS);
+}
+
 bool sn_view_is_composed(const struct sn_view *view, const char *key)
 {
 	return sn_view_list_has("mark,interval,heat,source,path,nest", key)

@@ -36,8 +36,9 @@ struct sn_view_input {
 	bool with_callers;			 /* heap: sites as trees of their callers */
 	bool sums_rows; /* for people: where a view says so, rows are sums over threads */
 	bool with_runtime_loops;
-	bool is_utf8;	  /* marks may be other than ASCII */
-	size_t row_limit; /* samples: rows wanted, 0: all */
+	bool is_utf8;	       /* marks may be other than ASCII */
+	bool leaves_out_zeros; /* for people: where a view says so, rows in which nothing happened */
+	size_t row_limit;      /* samples: rows wanted, 0: all */
 	/* of the caller, who frees it: read by the first view that needs it; NULL: each reads its own */
 	struct sn_heap **heap;
 	struct sn_mpi **mpi; /* likewise */
@@ -141,6 +142,10 @@ struct sn_view {
 
 	const char *command; /* the command that shows it; NULL: `sonde show` does */
 };
+
+/** Whether its rows are of the whole run, whatever the filter of the profile lets through: those of traces and
+ * of experiments are. */
+bool sn_view_is_of_whole_run(const struct sn_view *view);
 
 /** All views, ended by NULL. */
 extern const struct sn_view *const sn_views[];

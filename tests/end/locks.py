@@ -66,6 +66,9 @@ def random_programs():
         t.equal(locks['lost'], {'sync': 0}, f'{name}: nothing is lost')
         is_sound(locks, name)
         parts_are_sound(locks, f'e{seed}', name)
+    # seed 8 has one thread a process
+    text, whole = t.run('show', 'contention', 'e8').stdout, t.run('show', 'contention', 'e8', '--all').stdout
+    t.equal(('without a wait' in text, 'without a wait' in whole), (True, False), 'seed 8: rows of zeros are left out, and told of')
 
 
 CHAIN = '''
@@ -145,6 +148,19 @@ def chain():
         t.check(least_s - 0.005 <= row['wait_s'] <= waited[0]['wait_s'] + 1e-6, 'chain: as long as both waited', least_s, row, waited)
         t.check(row['length'] == 2 and row['waits'] == 1, 'chain: two links, one wait', row)
     t.check(sum(row['wait_s'] for row in shown['rows']) <= shown['wait_s'] + 1e-6, 'chain: no more than all waits', shown)
+    for view in ('chains', 'critical', 'contention', 'locks', 'blame', 'deadlocks'):
+        whole, part = t.show(view, 'chain.1', '--all'), t.show(view, 'chain.1', '--all', '--time', '0-0.001', '--function', 'main')
+        t.equal((part.get('unfiltered'), part['rows'], 'unfiltered' in whole), (['time', 'function'], whole['rows'], False),
+                f'chain: {view} is of the whole run, and says so')
+        text = t.run('show', view, 'chain.1', '--time', '0-0.001', '--function', 'main')
+        t.check('of the whole run: --time and --function do not restrict this view\n' in text.stdout, f'chain: {view} in words', text.stdout)
+        csv = t.run('show', view, 'chain.1', '--time', '0-0.001', '--format', 'csv')
+        t.check('of the whole run: --time does not restrict this view' in csv.stderr and 'whole run' not in csv.stdout,
+                f'chain: {view}, beside the CSV', csv.stderr)
+    t.check('unfiltered' not in t.show('functions', 'chain.1', '--all', '--time', '0-'), 'chain: views of samples are restricted')
+    every = t.show('contention', 'chain.1', '--all')['rows']
+    order = [(row['held_up_s'], row['wait_s']) for row in every]
+    t.equal(order, sorted(order, reverse=True), 'chain: contention by what was held up, then by what was waited')
     text = t.run('show', 'chains', 'chain.1').stdout
     t.check(re.search(r'outer_user .*: mutex outer -> inner_user .*: mutex inner -> main', text), 'chain: text names all of it', text)
 

@@ -85,6 +85,7 @@ sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *s
 	struct sn_view_input input = { .profile = report->profile,
 				       .structures = structures,
 				       .is_utf8 = sn_locale_is_utf8(),
+				       .leaves_out_zeros = !options->has_tables,
 				       .heap = &heap,
 				       .mpi = &mpi,
 				       .locks = &locks,

@@ -33,6 +33,6 @@ export function Critical({ chunks }) {
 			<i style={{ left: `${100 * a / end}%`, width: `${100 * (b - a) / end}%`, background: `var(${sum.colour})` }} title={`${sum.kind} ${visible(sum.name)}: ${seconds(a * 1e9)} to ${seconds(b * 1e9)}`} />)}</div></Fragment>)}<span /><p class="dim">0 <span>{seconds(end * 1e9)}</span></p></section>
 		<section class="panel"><div class="scroll"><table class="small"><thead><tr><th>Share</th><th class="num">Time</th><th class="num">2x saves</th><th class="num">Threads</th><th>Kind</th><th>Function</th><th>Source</th></tr></thead>
 			<tbody>{rows.slice(0, ROWS).map((sum) => <tr key={sum.kind + sum.name}><td style={{ minWidth: '9rem' }}><Share part={sum.time} whole={end} /></td><td class="num">{seconds(sum.time * 1e9)}</td><td class="num">{x.saved_share[sum.i] >= 0 && percent(x.saved_share[sum.i])}</td><td class="num">{sum.lanes.size}</td>
-				<td><Swatch colour={sum.colour} /> {sum.kind}</td><td class="mono"><Name text={sum.name} /></td><td class="mono"><Name text={x.source.at(sum.i)} /></td></tr>)}</tbody></table></div></section>
+				<td><Swatch colour={sum.colour} /> {sum.kind}</td><td class="mono"><Name text={sum.name} /></td><td class="mono"><Name text={x.source.at(sum.i)} /></td></tr>)}</tbody></table></div><div class="foot">of the whole run, whatever the filter</div></section>
 	</>;
 }

@@ -84,9 +84,9 @@ const Sentences = (view) => ({ chunks, matcher }) => {
 		<Head title={visible(view.title)}>{visible(view.what)}</Head>
 		<section class="panel"><div class="scroll"><table class="small told">
 			<thead><tr>{columns.map((c) => <th key={c.key} class={c.num ? 'num' : ''} title={c.help}>{visible(c.title)}</th>)}</tr></thead>
-			<tbody>{sorted(view, x, matcher).map((i) => <Fragment key={i}>
+			<tbody>{sorted(view, x, matcher, view.sort).map((i) => <Fragment key={i}>
 				<tr>{columns.map((c) => <td key={c.key} class={c.num ? 'num' : ''}>{c.num ? c.render(i) : visible(x[c.key].at(i))}</td>)}</tr>
-				{x[last.key].at(i) && <tr class="why"><td class="wrap dim" colSpan={columns.length}>{visible(x[last.key].at(i))}</td></tr>}</Fragment>)}</tbody></table></div></section>
+				{x[last.key].at(i) && <tr class="why"><td class="wrap dim" colSpan={columns.length}>{visible(x[last.key].at(i))}</td></tr>}</Fragment>)}</tbody></table></div><div class="foot">of the whole run, whatever the filter</div></section>
 	</>;
 };
 
