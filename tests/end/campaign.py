@@ -3,6 +3,7 @@
 The argument is how often the campaign is killed.
 """
 import collections
+import fcntl
 import json
 import os
 import random
@@ -273,6 +274,16 @@ done = t.run('campaign', 'add', 'first', 'hand2')
 got = status('first')['runs'][-1]
 t.check(done.returncode == 0 and (got['configuration'], got['repeat']) == ('threads=1', 5),
         'without a name it joins those with as many threads', done.stderr, got)
+
+with open('first/lock', 'a') as own, open(f'/tmp/sonde-campaign.{os.geteuid()}.lock', 'a') as machine: # as one that runs has them
+    fcntl.flock(own, fcntl.LOCK_EX)
+    try:
+        fcntl.flock(machine, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        pass # another test's campaign runs: the same to us
+    done = t.run('campaign', 'resume', 'first')
+t.check(done.returncode == 2 and 'already' in done.stderr and 'another campaign' not in done.stderr,
+        'a campaign that runs is not called another one', done.stderr)
 
 # ---- none is done ----
 run = t.run('scale', '--threads', '1', '--repeat', '1', '-o', 'none-done', '--', '/bin/false')
