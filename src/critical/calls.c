@@ -104,6 +104,7 @@ static void call_add(struct gatherer *g, struct sn_critical_call call, bool is_o
 	if (call.lane >= g->graph->lanes.count)
 		return;
 	g->graph->lanes.items[call.lane].is_open |= is_open;
+	call.never_ended = is_open;
 	if (call.t1_ns > call.t0_ns)
 		sn_vec_push(&g->critical->calls, call);
 }

@@ -23,6 +23,10 @@ enum sn_critical_kind {
 	SN_CRITICAL_POLL,
 	SN_CRITICAL_SLEEP,
 	SN_CRITICAL_OTHER,
+	/* of pieces between calls, by who takes their samples together: it could run, and had no CPU; it was
+	 * blocked in no call that is known of */
+	SN_CRITICAL_NO_CPU,
+	SN_CRITICAL_UNTRACED,
 	SN_CRITICAL_START, /* before the process began */
 	SN_CRITICAL_END,   /* after the last one ended */
 	SN_CRITICAL_KINDS,
@@ -42,6 +46,7 @@ struct sn_critical_call {
 	struct sn_site site;
 	uint32_t lane, thread;
 	uint8_t kind; /* enum sn_critical_kind: MPI or SYNC */
+	bool never_ended;
 };
 
 struct sn_critical_graph; /* private: who waited for whom */

@@ -363,7 +363,7 @@ int64_t sn_critical_halved_ns(const struct sn_critical *critical, enum sn_critic
 	};
 	int64_t latest_ns = 0;
 
-	if (kind >= SN_CRITICAL_START || graph->root == SN_NONE)
+	if (kind >= SN_CRITICAL_NO_CPU || graph->root == SN_NONE)
 		return -1;
 	replay.lanes = sn_alloc_zeroed(graph->lanes.count + 1, sizeof(*replay.lanes));
 	lanes_open(&replay);

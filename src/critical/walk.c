@@ -11,10 +11,11 @@
 const char *sn_critical_kind_name(enum sn_critical_kind kind)
 {
 	static const char *const names[SN_CRITICAL_KINDS] = {
-		[SN_CRITICAL_COMPUTE] = "compute", [SN_CRITICAL_MPI] = "mpi",
-		[SN_CRITICAL_SYNC] = "sync",	   [SN_CRITICAL_IO] = "io",
-		[SN_CRITICAL_POLL] = "poll",	   [SN_CRITICAL_SLEEP] = "sleep",
-		[SN_CRITICAL_OTHER] = "other",	   [SN_CRITICAL_START] = "start",
+		[SN_CRITICAL_COMPUTE] = "compute",   [SN_CRITICAL_MPI] = "mpi",
+		[SN_CRITICAL_SYNC] = "sync",	     [SN_CRITICAL_IO] = "io",
+		[SN_CRITICAL_POLL] = "poll",	     [SN_CRITICAL_SLEEP] = "sleep",
+		[SN_CRITICAL_OTHER] = "other",	     [SN_CRITICAL_NO_CPU] = "no_cpu",
+		[SN_CRITICAL_UNTRACED] = "untraced", [SN_CRITICAL_START] = "start",
 		[SN_CRITICAL_END] = "end",
 	};
 

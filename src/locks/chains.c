@@ -12,13 +12,23 @@ enum { LINKS_MOST = 8 };
 
 struct finder {
 	const struct sn_locks *locks;
+	const struct sn_program *program;
 	struct sn_lock_chains *out;
 	struct sn_map index; /* of a chain -> its number + 1 */
 	size_t wait;	     /* the first of the chain */
 	struct sn_lock_link links[LINKS_MOST];
 	uint32_t objects[LINKS_MOST];	  /* of links */
 	uint32_t threads[LINKS_MOST + 1]; /* that wait there */
+	bool are_open[LINKS_MOST + 1];	  /* by thread: its wait never ended */
+	uint32_t link_of[LINKS_MOST + 1]; /* by thread */
 	uint32_t link_count, thread_count;
+};
+
+/* Where a chain ends. */
+struct end {
+	struct sn_site site;
+	uint32_t closes;
+	uint8_t kind; /* of a call that blocks, + 1 */
 };
 
 static uint64_t site_hash(uint64_t hash, struct sn_site site)
@@ -26,10 +36,11 @@ static uint64_t site_hash(uint64_t hash, struct sn_site site)
 	return sn_hash_u64(hash ^ ((uint64_t)site.function << 32 | site.line));
 }
 
-static uint64_t chain_hash(const struct finder *finder, struct sn_site last)
+static uint64_t chain_hash(const struct finder *finder, const struct end *end)
 {
-	uint64_t hash = site_hash(finder->link_count, last);
+	uint64_t hash = site_hash(finder->link_count, end->site);
 
+	hash = sn_hash_u64(hash ^ ((uint64_t)end->closes << 8 | end->kind));
 	for (uint32_t i = 0; i < finder->link_count; i++) {
 		const struct sn_lock_link *link = &finder->links[i];
 
@@ -39,7 +50,7 @@ static uint64_t chain_hash(const struct finder *finder, struct sn_site last)
 	return hash;
 }
 
-static void chain_add(struct finder *finder, struct sn_site last, int64_t ns)
+static void chain_add(struct finder *finder, const struct end *end, int64_t ns)
 {
 	struct sn_lock_chains *out = finder->out;
 	struct sn_lock_chain *chain;
@@ -47,12 +58,14 @@ static void chain_add(struct finder *finder, struct sn_site last, int64_t ns)
 
 	if (ns <= 0 || finder->link_count < 2)
 		return;
-	place = sn_map_put(&finder->index, chain_hash(finder, last), NULL);
+	place = sn_map_put(&finder->index, chain_hash(finder, end), NULL);
 	if (!*place) {
 		sn_vec_push(&out->items,
 			    (struct sn_lock_chain){ .first_link = (uint32_t)out->links.count,
 						    .link_count = finder->link_count,
-						    .last = last });
+						    .last = end->site,
+						    .closes = end->closes,
+						    .last_kind = end->kind });
 		for (uint32_t i = 0; i < finder->link_count; i++)
 			sn_vec_push(&out->links, finder->links[i]);
 		*place = out->items.count;
@@ -97,6 +110,77 @@ static bool is_in_chain(const struct finder *finder, uint32_t thread)
 	return false;
 }
 
+/* The link at which the chain meets itself, if none of the waits from there on ended; SN_NONE: it does not. */
+static uint32_t closing_link(const struct finder *finder, uint32_t by)
+{
+	for (uint32_t i = finder->thread_count; by != SN_NONE && i-- > 0 && finder->are_open[i];)
+		if (finder->threads[i] == by)
+			return finder->link_of[i];
+	return SN_NONE;
+}
+
+/* The first blocking call of the thread that ends behind this moment. */
+static size_t first_call(const struct sn_experiment *e, uint32_t thread, int64_t ns)
+{
+	size_t low = 0, high = e->waits.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		const struct sn_wait *call = &e->waits.items[middle];
+
+		if (call->thread < thread || (call->thread == thread && call->time_ns < ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low > 0 && e->waits.items[low - 1].thread == thread &&
+	    e->waits.items[low - 1].time_ns + (int64_t)e->waits.items[low - 1].duration_ns > ns)
+		low--;
+	return low;
+}
+
+/* Waits for locks are links. */
+static bool is_no_link(const struct sn_wait *call)
+{
+	return call->kind != SN_WAIT_LOCK && call->kind != SN_WAIT_CONDITION &&
+	       call->kind != SN_WAIT_JOIN;
+}
+
+/* The last part of a chain: the thread waits for no lock. Where it is not known how it ended the wait, the calls
+ * that it was blocked in tell what it did. */
+static void rest_add(struct finder *finder, const struct sn_lock_wait *wait, uint32_t by,
+		     int64_t from, int64_t to)
+{
+	const struct sn_experiment *e = finder->program ? finder->program->experiment : NULL;
+	struct end end = { .site = wait->by_site, .closes = closing_link(finder, by) };
+
+	if (finder->link_count < 2)
+		return;
+	if (end.closes != SN_NONE)
+		end.site = finder->links[end.closes].site;
+	for (size_t i = e && by != SN_NONE && end.site.function == SN_NONE ? first_call(e, by, from)
+									   : SIZE_MAX;
+	     e && i < e->waits.count && e->waits.items[i].thread == by; i++) {
+		const struct sn_wait *call = &e->waits.items[i];
+		int64_t begin = call->time_ns > from ? call->time_ns : from;
+		int64_t stop = call->time_ns + (int64_t)call->duration_ns;
+
+		if (begin >= to)
+			break;
+		stop = stop < to ? stop : to;
+		if (stop <= begin || !is_no_link(call))
+			continue;
+		chain_add(finder, &end, begin - from);
+		chain_add(finder,
+			  &(struct end){ sn_site_of(finder->program, call->stack), SN_NONE,
+					 (uint8_t)(call->kind + 1) },
+			  stop - begin);
+		from = stop;
+	}
+	chain_add(finder, &end, to - from);
+}
+
 /* Threads have addresses, as has what lies on heap and stack: each run has others, and each thread of a pool. */
 static bool has_name(const struct sn_locks *locks, const struct sn_lock_wait *wait)
 {
@@ -108,8 +192,13 @@ static bool has_name(const struct sn_locks *locks, const struct sn_lock_wait *wa
 /* Who waits for the same object is in the same queue: no further link. */
 static bool link_push(struct finder *finder, const struct sn_lock_wait *wait)
 {
+	bool is_queued =
+		finder->link_count && finder->objects[finder->link_count - 1] == wait->object;
+
+	finder->are_open[finder->thread_count] = wait->is_open;
+	finder->link_of[finder->thread_count] = finder->link_count - is_queued;
 	finder->threads[finder->thread_count++] = wait->thread;
-	if (finder->link_count && finder->objects[finder->link_count - 1] == wait->object)
+	if (is_queued)
 		return false;
 	finder->links[finder->link_count++] = (struct sn_lock_link){
 		wait->site, has_name(finder->locks, wait) ? wait->object : SN_NONE, wait->kind
@@ -138,18 +227,19 @@ static void wait_follow(struct finder *finder, const struct sn_lock_wait *wait, 
 			break;
 		if (end <= begin)
 			continue;
-		chain_add(finder, wait->by_site, begin - from);
+		rest_add(finder, wait, by, from, begin);
 		wait_follow(finder, next, begin, end);
 		from = end;
 	}
-	chain_add(finder, wait->by_site, to - from);
+	rest_add(finder, wait, by, from, to);
 	finder->link_count -= is_link;
 	finder->thread_count--;
 }
 
-void sn_lock_chains_find(const struct sn_locks *locks, struct sn_lock_chains *out)
+void sn_lock_chains_find(const struct sn_locks *locks, const struct sn_program *program,
+			 struct sn_lock_chains *out)
 {
-	struct finder finder = { .locks = locks, .out = out };
+	struct finder finder = { .locks = locks, .program = program, .out = out };
 
 	memset(out, 0, sizeof(*out));
 	for (size_t i = 0; i < locks->waits.count; i++) {

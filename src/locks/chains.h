@@ -18,6 +18,9 @@ struct sn_lock_chain {
 	uint32_t first_link, link_count; /* of `links`; two links or more */
 	struct sn_site
 		last; /* where the last thread, which waits for nobody, ended the last wait; SN_NONE: not known */
+	/* the link whose thread the last one waits for, for ever: a deadlock; SN_NONE: none */
+	uint32_t closes;
+	uint8_t last_kind; /* enum sn_wait_kind + 1: the last thread was in such a call, at `last`; 0: in none */
 	uint64_t waits, wait_ns; /* of the first link; the time while the whole chain waited */
 	size_t latest;		 /* of the finder: number of the wait that was counted last, + 1 */
 };
@@ -29,8 +32,10 @@ struct sn_lock_chains {
 		chained_ns; /* of all chains; of locks->wait_ns it is the part that waited for who waits */
 };
 
-/** `out` need not be initialised. The caller frees it. */
-void sn_lock_chains_find(const struct sn_locks *locks, struct sn_lock_chains *out);
+/** `out` need not be initialised. The caller frees it. `program`: that the locks were read of; NULL: calls that
+ *  block, and are no locks, are not known. */
+void sn_lock_chains_find(const struct sn_locks *locks, const struct sn_program *program,
+			 struct sn_lock_chains *out);
 void sn_lock_chains_free(struct sn_lock_chains *chains);
 
 #endif

@@ -106,7 +106,7 @@ struct finder {
 	size_t length;
 	uint32_t cycles;
 	uint64_t steps;
-	struct sn_map known; /* a hash of the objects and threads of a cycle */
+	struct sn_map known; /* a hash of the orders of a cycle's objects */
 };
 
 static int edges_compare(const void *a, const void *b)
@@ -189,6 +189,24 @@ static void cycle_add(struct finder *finder)
 		part_add(finder->reader, finder->cycles, finder->path[i]->event, false);
 }
 
+/* A circle that hung is no further one that may. */
+static void hung_are_known(struct finder *finder)
+{
+	const struct sn_lock_cycle_part *parts = finder->reader->locks->cycles.items;
+	size_t count = finder->reader->locks->cycles.count;
+
+	for (size_t first = 0, end; first < count; first = end) {
+		uint64_t key = 0;
+
+		for (end = first; end < count && parts[end].cycle == parts[first].cycle; end++)
+			;
+		for (size_t i = first; i < end; i++)
+			key += sn_hash_u64((uint64_t)parts[i].object << 32 |
+					   parts[i + 1 < end ? i + 1 : first].object);
+		sn_map_put(&finder->known, key ^ parts[first].process, NULL);
+	}
+}
+
 static size_t first_from(const struct finder *finder, uint32_t process, uint32_t from)
 {
 	size_t low = 0, high = finder->count;
@@ -269,6 +287,7 @@ void sn_locks_find_cycles(struct sn_lock_reader *reader)
 
 	finder.edges = sn_alloc_zeroed(reader->orders.count + 1, sizeof(*finder.edges));
 	edges_make(&finder);
+	hung_are_known(&finder);
 	if (finder.count)
 		qsort(finder.edges, finder.count, sizeof(*finder.edges), edges_compare);
 	for (size_t i = 0; i < finder.count; i++) {

@@ -29,6 +29,8 @@ enum {
 
 enum { HALVED_MOST = 10 };
 
+static const double OFF_LEAST = 0.05; /* of the elapsed time: less is not told of */
+
 static const struct sn_column critical_columns[] = {
 	{ "process", NULL, SN_CELL_INT, 0 },
 	{ "thread", "thread", SN_CELL_INT, 0 },
@@ -56,6 +58,15 @@ struct row {
 	double seconds;
 	double saved_s;	  /* what halving it would save, in all threads; NAN: not known */
 	double largest_s; /* of the rows that it is the sum of */
+	double open_s;	  /* in calls that never ended */
+	double untraced_s; /* of sums: on the path in its threads, blocked in no call that is known of */
+};
+
+/* What a thread was off the CPU and in no call that is known of, by the kernel's account. */
+struct off {
+	double left_ns;	    /* that no piece has taken yet */
+	double no_cpu_part; /* of it the part in which it could run */
+	double untraced_s;  /* that pieces took as untraced */
 };
 
 /* The run in equal parts: which row has most of each. */
@@ -72,6 +83,7 @@ struct rows {
 	struct sn_map index_of_part; /* bucket and row -> number of its part + 1 */
 	SN_VEC(struct part) parts;
 	double bucket_ns;
+	struct off *offs; /* by thread */
 };
 
 static size_t row_add(struct rows *rows, const struct row *row)
@@ -89,6 +101,7 @@ static size_t row_add(struct rows *rows, const struct row *row)
 		return *place - 1;
 	}
 	rows->items.items[*place - 1].seconds += row->seconds;
+	rows->items.items[*place - 1].open_s += row->open_s;
 	return *place - 1;
 }
 
@@ -188,6 +201,108 @@ static double blocked_add(struct rows *rows, const struct sn_experiment *e,
 	return sum;
 }
 
+static struct off *offs_find(const struct sn_profile *p)
+{
+	const struct sn_experiment *e = p->experiment;
+	struct off *offs = sn_alloc_zeroed(e->threads.count + 1, sizeof(*offs));
+
+	for (size_t t = 0; t < e->threads.count; t++) {
+		const struct sn_time_account *account = &e->threads.items[t].account;
+
+		if (account->wait_cpu_ns >= 0 && account->blocked_ns >= 0)
+			offs[t].left_ns = (double)account->blocked_ns;
+	}
+	for (size_t i = 0; i < e->waits.count; i++)
+		offs[e->waits.items[i].thread].left_ns -= (double)p->blocked_ns[i];
+	for (size_t t = 0; t < e->threads.count; t++) {
+		double untraced = fmax(0, offs[t].left_ns);
+		double no_cpu = fmax(0, (double)e->threads.items[t].account.wait_cpu_ns);
+
+		offs[t].left_ns = untraced + no_cpu;
+		if (e->threads.items[t].account.blocked_ns < 0)
+			offs[t].left_ns = 0;
+		offs[t].no_cpu_part = untraced + no_cpu > 0 ? no_cpu / (untraced + no_cpu) : 0;
+	}
+	return offs;
+}
+
+/* Of the time from t0 to t1 in no call, at least this much passed off the CPU if the thread used no more than so
+ * much CPU time. */
+static double gap_ns(const struct sn_experiment *e, uint32_t thread, int64_t t0, int64_t t1,
+		     uint64_t cpu_ns)
+{
+	double wall = (double)(t1 - t0) - (double)cpu_ns;
+
+	for (size_t i = waits_from(e, thread, t0); wall > 0 && is_wait_of(e, i, thread, t1); i++) {
+		int64_t begin = e->waits.items[i].time_ns, end = wait_end(&e->waits.items[i]);
+
+		wall -= fmax(0, (double)((end < t1 ? end : t1) - (begin > t0 ? begin : t0)));
+	}
+	return fmax(0, wall);
+}
+
+/* The CPU time that the thread can have used at the end of a piece, behind its last sample: what the next one
+ * has, else what is between samples. */
+static double cpu_behind(const struct sn_experiment *e, const struct sn_thread *thread,
+			 uint32_t index, size_t next)
+{
+	double hz = sn_process_least_hz(&e->processes.items[thread->process]);
+
+	if (next < e->samples.count && e->samples.items[next].thread == index)
+		return (double)e->samples.items[next].cpu_ns;
+	return hz > 0 ? 1e9 / hz : 1e18;
+}
+
+/* What of a piece between calls passed off the CPU, by its samples [first, end); no more than the account has. */
+static double off_take(const struct rows *rows, const struct sn_experiment *e,
+		       const struct sn_critical_piece *piece, size_t first, size_t end)
+{
+	struct off *off = &rows->offs[piece->thread];
+	double sum = 0;
+	int64_t at = piece->t0_ns;
+
+	/* a thread without samples tells of nothing */
+	if (samples_before(e, piece->thread, INT64_MAX) ==
+	    samples_before(e, piece->thread, INT64_MIN))
+		return 0;
+	for (size_t i = first; i < end; i++) {
+		sum += gap_ns(e, piece->thread, at, e->samples.items[i].time_ns,
+			      e->samples.items[i].cpu_ns);
+		at = e->samples.items[i].time_ns;
+	}
+	sum += gap_ns(
+		e, piece->thread, at, piece->t1_ns,
+		(uint64_t)cpu_behind(e, &e->threads.items[piece->thread], piece->thread, end));
+	sum = fmin(sum, off->left_ns);
+	off->left_ns -= sum;
+	return sum;
+}
+
+/* Off the CPU: `row` says where the thread computed before and behind. Takes it from the row's time. */
+static void off_add(struct rows *rows, struct row *row, double off_s, int64_t t0, int64_t t1)
+{
+	struct off *off;
+	struct row part = *row;
+
+	if (!(off_s > 0))
+		return;
+	off = &rows->offs[row->thread];
+	off_s = fmin(off_s, row->seconds);
+	row->seconds -= off_s;
+	part.kind = SN_CRITICAL_NO_CPU;
+	part.seconds = off_s * off->no_cpu_part;
+	if (part.seconds > 0)
+		span_add(rows, row_add(rows, &part), t0,
+			 t0 + (int64_t)((double)(t1 - t0) * off->no_cpu_part));
+	part.kind = SN_CRITICAL_UNTRACED;
+	part.site = (struct sn_site){ SN_NONE, SN_NONE };
+	part.seconds = off_s * (1 - off->no_cpu_part);
+	if (part.seconds > 0)
+		span_add(rows, row_add(rows, &part),
+			 t0 + (int64_t)((double)(t1 - t0) * off->no_cpu_part), t1);
+	off->untraced_s += part.seconds;
+}
+
 /* Whether a sample tells of computing: it lies in no call that blocked. `wait` moves on with it. */
 static bool is_computing(const struct sn_experiment *e, const struct sn_sample *sample,
 			 size_t *wait)
@@ -205,14 +320,15 @@ static void computing_add(struct rows *rows, const struct sn_experiment *e,
 			  struct row row)
 {
 	size_t first = 0, end = 0, first_wait = 0, wait;
-	double all_ns = 0, seconds;
-	int64_t at = piece->t0_ns;
+	double all_ns = 0, seconds, off_s = 0, part;
+	int64_t at = piece->t0_ns, stop, gone;
 
 	if (row.thread != SN_NONE) {
 		row.seconds -= blocked_add(rows, e, critical, piece, row);
 		first = samples_before(e, row.thread, piece->t0_ns);
 		end = samples_before(e, row.thread, piece->t1_ns);
 		first_wait = waits_from(e, row.thread, piece->t0_ns);
+		off_s = off_take(rows, e, piece, first, end) / 1e9;
 	}
 	wait = first_wait;
 	for (size_t i = first; i < end; i++)
@@ -223,8 +339,10 @@ static void computing_add(struct rows *rows, const struct sn_experiment *e,
 		row.seconds = seconds;
 		if (piece->call != SN_NONE)
 			row.site = critical->calls.items[piece->call].site;
-		if (seconds > 0)
-			span_add(rows, row_add(rows, &row), at, piece->t1_ns);
+		stop = at + (int64_t)(fmin(off_s, seconds) * 1e9);
+		off_add(rows, &row, off_s, at, stop);
+		if (row.seconds > 0)
+			span_add(rows, row_add(rows, &row), stop, piece->t1_ns);
 		return;
 	}
 	wait = first_wait;
@@ -234,10 +352,14 @@ static void computing_add(struct rows *rows, const struct sn_experiment *e,
 		if (!is_computing(e, sample, &wait))
 			continue;
 		row.site = sn_critical_site(critical, sample->stack);
-		row.seconds = seconds * (double)sample->cpu_ns / all_ns;
+		part = (double)sample->cpu_ns / all_ns;
+		row.seconds = seconds * part;
 		/* it stands for what lies before it */
-		span_add(rows, row_add(rows, &row), at,
-			 i + 1 < end ? sample->time_ns : piece->t1_ns);
+		stop = i + 1 < end ? sample->time_ns : piece->t1_ns;
+		gone = off_s > 0 ? at + (int64_t)gap_ns(e, row.thread, at, stop, sample->cpu_ns)
+				 : at;
+		off_add(rows, &row, off_s * part, at, gone);
+		span_add(rows, row_add(rows, &row), gone, stop);
 		at = sample->time_ns;
 	}
 }
@@ -256,8 +378,10 @@ static void piece_add(struct rows *rows, const struct sn_experiment *e,
 		computing_add(rows, e, critical, piece, row);
 		return;
 	}
-	if (piece->call != SN_NONE)
+	if (piece->call != SN_NONE) {
 		row.site = critical->calls.items[piece->call].site;
+		row.open_s = critical->calls.items[piece->call].never_ended ? row.seconds : 0;
+	}
 	span_add(rows, row_add(rows, &row), piece->t0_ns, piece->t1_ns);
 }
 
@@ -267,6 +391,7 @@ static void rows_free(struct rows *rows)
 	sn_map_free(&rows->index);
 	sn_map_free(&rows->index_of_part);
 	sn_vec_free(&rows->parts);
+	free(rows->offs);
 }
 
 /* ---- rows of all threads, and what a faster function would bring ---- */
@@ -293,11 +418,12 @@ static struct rows rows_sum(const struct rows *rows)
 			*place = sums.items.count;
 			sum = &sums.items.items[*place - 1];
 			sum->threads = 0;
-			sum->seconds = 0;
+			sum->seconds = sum->open_s = sum->untraced_s = 0;
 			sum->largest_s = row->seconds;
 		}
 		sum = &sums.items.items[*place - 1];
 		sum->seconds += row->seconds;
+		sum->open_s += row->open_s;
 		if (sum->process != row->process)
 			sum->process = SN_NONE;
 		if (sum->thread != row->thread)
@@ -308,6 +434,8 @@ static struct rows rows_sum(const struct rows *rows)
 		}
 		sn_map_put(&threads, *place << 32 | row->thread, &is_new);
 		sum->threads += is_new && row->thread != SN_NONE;
+		if (is_new && row->thread != SN_NONE)
+			sum->untraced_s += rows->offs[row->thread].untraced_s;
 	}
 	sn_map_free(&threads);
 	return sums;
@@ -322,6 +450,18 @@ static int sums_compare(const void *a, const void *b)
 	return (sum_key(*x) > sum_key(*y)) - (sum_key(*x) < sum_key(*y));
 }
 
+/* What is saved is known: what never ended can be no shorter, and a wait in the same threads that nobody knows the
+ * end of may take up as much. */
+static double saved_of(const struct row *row, int64_t saved_ns)
+{
+	/* the old path, with its pieces halved, is still a path: the new one is no shorter */
+	double saved_s = fmin(fmax(0, (double)saved_ns / 1e9), (row->seconds - row->open_s) / 2);
+
+	if (row->open_s > row->seconds / 2 || (row->untraced_s > 0 && saved_s <= row->untraced_s))
+		return NAN;
+	return saved_s;
+}
+
 /* Lets the run pass once for each of the largest sums. */
 static void savings_find(struct rows *sums, const struct sn_critical *critical, int64_t elapsed_ns)
 {
@@ -329,17 +469,16 @@ static void savings_find(struct rows *sums, const struct sn_critical *critical, 
 	struct row **largest = sn_alloc_zeroed(sums->items.count + 1, sizeof(struct row *));
 
 	for (size_t i = 0; i < sums->items.count; i++)
-		if (sums->items.items[i].site.function != SN_NONE)
+		if (sums->items.items[i].site.function != SN_NONE &&
+		    sums->items.items[i].kind != SN_CRITICAL_NO_CPU)
 			largest[count++] = &sums->items.items[i];
 	qsort(largest, count, sizeof(struct row *), sums_compare);
 	for (size_t i = 0; i < count && i < HALVED_MOST; i++) {
 		struct row *row = largest[i];
 		int64_t ns = sn_critical_halved_ns(critical, row->kind, row->site.function);
 
-		/* the old path, with its pieces halved, is still a path: the new one is no shorter */
 		if (ns >= 0)
-			row->saved_s =
-				fmin(fmax(0, (double)(elapsed_ns - ns) / 1e9), row->seconds / 2);
+			row->saved_s = saved_of(row, elapsed_ns - ns);
 	}
 	free(largest);
 }
@@ -367,11 +506,15 @@ static const struct row *best_of(const struct rows *sums)
 		    (saves >= best_saves && row->seconds > best->seconds))
 			best = row;
 	}
+	/* a wait that never ended is what the run came to */
+	for (size_t i = 0; i < sums->items.count; i++)
+		if (sums->items.items[i].open_s > best->seconds)
+			best = &sums->items.items[i];
 	return best;
 }
 
-static void sentence_add(struct sn_text *out, const struct sn_program *program,
-			 const struct row *row, double elapsed_s)
+static void best_add(struct sn_text *out, const struct sn_program *program, const struct row *row,
+		     double elapsed_s)
 {
 	static const char *const what[SN_CRITICAL_KINDS] = {
 		[SN_CRITICAL_COMPUTE] = "computing",
@@ -381,6 +524,8 @@ static void sentence_add(struct sn_text *out, const struct sn_program *program,
 		[SN_CRITICAL_POLL] = "waits for events",
 		[SN_CRITICAL_SLEEP] = "sleep",
 		[SN_CRITICAL_OTHER] = "blocking calls",
+		[SN_CRITICAL_NO_CPU] = "waiting for a CPU",
+		[SN_CRITICAL_UNTRACED] = "waits in no traced call",
 		[SN_CRITICAL_START] = "the time before the process began",
 		[SN_CRITICAL_END] = "the time after the last one ended",
 	};
@@ -391,13 +536,44 @@ static void sentence_add(struct sn_text *out, const struct sn_program *program,
 		sn_text_addf(out, " in %s", program->functions.items[row->site.function].name);
 	if (row->threads > 1)
 		sn_text_addf(out, ", in %u threads", row->threads);
-	if (!isnan(row->saved_s) && row->saved_s >= 0.0005 * elapsed_s)
+	if (row->open_s > row->seconds / 2)
+		sn_text_add(out,
+			    ": they never ended ('sonde show chains' says for whom they wait)");
+	else if (!isnan(row->saved_s) && row->saved_s >= 0.0005 * elapsed_s)
 		sn_text_addf(out, ": with half of it the run would take %.1f %% less",
 			     100 * row->saved_s / elapsed_s);
 	else if (!isnan(row->saved_s))
 		sn_text_add(out, ": with half of it the run would be no shorter, as other "
 				 "threads or ranks come close");
 	sn_text_add(out, ".");
+}
+
+/* What nobody saves by making code faster, where there is much of it. */
+static void off_words_add(struct sn_text *out, const struct rows *sums, double elapsed_s)
+{
+	double no_cpu_s = 0, untraced_s = 0;
+
+	for (size_t i = 0; i < sums->items.count; i++) {
+		no_cpu_s += sums->items.items[i].kind == SN_CRITICAL_NO_CPU
+				    ? sums->items.items[i].seconds
+				    : 0;
+		untraced_s += sums->items.items[i].kind == SN_CRITICAL_UNTRACED
+				      ? sums->items.items[i].seconds
+				      : 0;
+	}
+	if (no_cpu_s >= OFF_LEAST * elapsed_s)
+		sn_text_addf(
+			out,
+			"%sFor %.1f %% of the elapsed time threads on the path could run and had "
+			"no CPU: fewer threads or programs beside it would show what the code takes.",
+			out->length ? " " : "", 100 * no_cpu_s / elapsed_s);
+	if (untraced_s >= OFF_LEAST * elapsed_s)
+		sn_text_addf(
+			out,
+			"%sFor %.1f %% of the elapsed time threads on the path were blocked in "
+			"no traced call, and what they waited for is not known; 'sonde record "
+			"--openmp' shows it of runtimes of OpenMP.",
+			out->length ? " " : "", 100 * untraced_s / elapsed_s);
 }
 
 /* ---- when ---- */
@@ -498,8 +674,10 @@ static void rows_show(struct sn_table *table, const struct sn_view_input *input,
 		if (sum == best && !is_told && e->elapsed_ns > 0) {
 			struct sn_text sentence = { 0 };
 
-			sentence_add(&sentence, input->profile->program, best,
-				     (double)e->elapsed_ns / 1e9);
+			if (best->kind != SN_CRITICAL_UNTRACED && best->kind != SN_CRITICAL_NO_CPU)
+				best_add(&sentence, input->profile->program, best,
+					 (double)e->elapsed_ns / 1e9);
+			off_words_add(&sentence, sums, (double)e->elapsed_ns / 1e9);
 			sn_table_set_text(table, K_SENTENCE, sentence.chars);
 			sn_text_free(&sentence);
 			is_told = true;
@@ -525,6 +703,7 @@ static sn_status critical_fill(const struct sn_view_input *input, struct sn_tabl
 		return status;
 	}
 	critical = sn_critical_of(input->profile->program, *mpi, *locks);
+	rows.offs = offs_find(input->profile);
 	for (size_t i = 0; i < critical->pieces.count; i++)
 		piece_add(&rows, e, critical, &critical->pieces.items[i]);
 	sums = rows_sum(&rows);

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "locks/chains.h"
+#include "profile/wait.h"
 #include "views/parts.h"
 
 /* The locks as they were read before for the same input, or now. */
@@ -470,6 +471,10 @@ static void links_set(struct sn_table *table, const struct sn_program *program,
 		sn_text_add(&words, "a thread that runs");
 	else
 		sn_site_add_name(program, chain->last, &words);
+	if (chain->closes != SN_NONE)
+		sn_text_add(&words, " again: a deadlock");
+	else if (chain->last_kind)
+		sn_text_addf(&words, ": %s", sn_wait_kind_name(chain->last_kind - 1));
 	sn_table_set_text(table, H_LINKS, text);
 	sn_table_set_text(table, H_CHAIN, words.chars);
 	sn_text_free(&words);
@@ -481,7 +486,7 @@ static void chains_add(struct sn_table *table, const struct sn_program *program,
 {
 	struct sn_lock_chains chains;
 
-	sn_lock_chains_find(locks, &chains);
+	sn_lock_chains_find(locks, program, &chains);
 	for (size_t i = 0; i < chains.items.count; i++) {
 		const struct sn_lock_chain *chain = &chains.items.items[i];
 
@@ -510,7 +515,8 @@ static const struct sn_explanation chain_words[] = {
 	  "How many waits a chain has: two if a thread waits for one that waits.", "links" },
 	{ "chain", "text",
 	  "Who waits for what; '->' who has that, and waits for what meanwhile; last where the last "
-	  "one, which waits for nobody, ended the wait before.",
+	  "one, which waits for nobody, ended the wait before, or in what call it slept, read, wrote "
+	  "or waited for events meanwhile. 'again': the circle closes, and nobody goes on.",
 	  "links" },
 	{ "links", "text",
 	  "The waits of a chain in their order, each with function, file, line, object and kind.",

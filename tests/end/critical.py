@@ -87,7 +87,7 @@ t.equal({row['kind'] for row in joined}, {'join'}, 'a wait for the end of a thre
 # People see one row for all threads, and the answer in words; data have each thread, and when it was on the path.
 shown = t.run('show', 'critical', 'lock.1').stdout
 t.equal(len(re.findall(r'\b2  compute +inside\b', shown)), 1, 'text: one row for both threads')
-t.check(re.search(r'^Of the elapsed time [\d.]+ % is computing in inside, in 2 threads: .* less\.$', shown, re.M), 'text: the answer', shown)
+t.check(re.search(r'^Of the elapsed time [\d.]+ % is computing in inside, in 2 threads: .* less\.( For .*)?$', shown, re.M), 'text: the answer', shown)
 rows = t.show('critical', 'lock.1', '--all', '--cols', 'function,thread,time_s,spans')['rows']
 end = 0
 for begin, until in sorted(span for row in rows for span in row['spans']):
@@ -98,4 +98,47 @@ t.check(sum(u - b for row in rows for b, u in row['spans']) > 0.98 * t.show('sum
 t.run('record', '-q', '-o', 'plain.1', program, 'fork_join')
 shown = t.run('show', 'critical', 'plain.1')
 t.check('record --sync' in shown.stdout + shown.stderr, 'without a trace it says what would give one', shown)
+
+# blocked in a call that nobody sees: it is no computing, and what it waited for is not known
+UNSEEN = '''
+#include <pthread.h>
+#include <time.h>
+#include <sys/syscall.h>
+static volatile double sum;
+static double cpu(void) { struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return (double)t.tv_sec + (double)t.tv_nsec / 1e9; }
+__attribute__((noipa)) static void works(void)
+{
+	for (double end = cpu() + 0.1; cpu() < end;)
+		for (int i = 0; i < 1000; i++)
+			sum += i;
+}
+__attribute__((noipa)) static void rests(void)
+{
+	struct timespec rest = { 0, 800000000 };
+	long status;
+	__asm__ volatile("syscall" : "=a"(status) : "0"(SYS_nanosleep), "D"(&rest), "S"(0) : "rcx", "r11", "memory");
+}
+static void *runs(void *unused) { return unused; }
+int main(void)
+{
+	pthread_t thread;
+	works();
+	rests();
+	works();
+	pthread_create(&thread, 0, runs, 0);
+	return pthread_join(thread, 0);
+}
+'''
+run = t.run('record', '-q', '--sync', '-o', 'unseen.1', t.compile(UNSEEN, '-O1', '-g', '-w', '-pthread', output='./unseen'))
+t.equal(run.returncode, 0, 'unseen: recorded')
+rows = t.show('critical', 'unseen.1', '--all')['rows']
+of = {}
+for row in rows:
+    of[row['kind']] = of.get(row['kind'], 0) + row['time_s']
+worked_s = sum(row['time_s'] for row in rows if (row['kind'], row['function']) == ('compute', 'works'))
+t.check(of.get('untraced', 0) >= 0.4, 'unseen: time off the CPU and in no call stands for itself', of)
+t.check(worked_s <= 0.4, 'unseen: it is not computing', rows)
+t.check(all(row['saved_s'] is None for row in rows if row['function'] == 'works'), 'unseen: what is saved is not known', rows)
+text = t.run('show', 'critical', 'unseen.1').stdout
+t.check('blocked in no traced call' in text, 'unseen: it is said', text)
 t.done()

@@ -357,6 +357,13 @@ def deadlocks():
         rows = [row for row in t.show('deadlocks', name)['rows'] if row['hung']]
         t.equal(sorted((row['object'], row['cycle']) for row in rows), [('first', 1), ('second', 1)],
                 f'{name}: the deadlock is found')
+        t.equal(len({row['cycle'] for row in t.show('deadlocks', name)['rows']}), 1, f'{name}: it is one circle')
+        chains = [row['chain'] for row in t.show('chains', name, '--all')['rows']]
+        t.check(any(re.search(r'again: a deadlock$', chain) for chain in chains), f'{name}: the chain closes', chains)
+        path = t.show('critical', name, '--all')['rows']
+        longest = max(path, key=lambda row: row['time_s'])
+        t.check(all(row['saved_s'] is None for row in path if row['kind'] == 'sync'), f'{name}: nothing is saved of what never ended', path)
+        t.check(longest['kind'] != 'sync' or 'they never ended' in t.run('show', 'critical', name).stdout, f'{name}: that is said', longest)
         verdict = t.show('summary', name)['verdict']
         t.check(verdict['kind'] == 'lock_wait' and verdict['confidence'] == 'high' and
                 re.search('^Deadlock: .* wants (first|second), .* wants (first|second)$', verdict['sentence']),

@@ -38,7 +38,7 @@ static void check_chains(const struct sn_locks *locks)
 		if (locks->waits.items[i].released_ns > locks->waits.items[i].t0_ns)
 			waited_ns += (uint64_t)(locks->waits.items[i].released_ns -
 						locks->waits.items[i].t0_ns);
-	sn_lock_chains_find(locks, &chains);
+	sn_lock_chains_find(locks, NULL, &chains);
 	for (size_t i = 0; i < chains.items.count; i++) {
 		const struct sn_lock_chain *chain = &chains.items.items[i];
 

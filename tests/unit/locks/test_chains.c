@@ -44,7 +44,7 @@ TEST(each_moment_is_in_one_chain)
 	made_wait(&locks, 1, 5, 8, 3, 2); /* before */
 	made_wait(&locks, 1, 30, 60, 2, 2);
 	made_wait(&locks, 2, 40, 50, 3, 3);
-	sn_lock_chains_find(&locks, &chains);
+	sn_lock_chains_find(&locks, NULL, &chains);
 	CHECK_INT(chains.items.count, 3);
 	CHECK_INT(chain_of(&chains, 0, 2, 102)->wait_ns, 20);
 	CHECK_INT(chain_of(&chains, 0, 2, 102)->waits, 1);
@@ -65,7 +65,7 @@ TEST(a_queue_is_one_link)
 	made_wait(&locks, 0, 0, 30, 1, 1);
 	made_wait(&locks, 1, 0, 20, 2, 1);
 	made_wait(&locks, 2, 5, 15, 3, 2);
-	sn_lock_chains_find(&locks, &chains);
+	sn_lock_chains_find(&locks, NULL, &chains);
 	CHECK_INT(chains.items.count, 2);
 	CHECK_INT(chain_of(&chains, 0, 2, 103)->wait_ns, 10);
 	CHECK_INT(chain_of(&chains, 1, 2, 103)->wait_ns, 10);
@@ -83,9 +83,19 @@ TEST(a_circle_ends)
 		made_wait(&locks, t, 10, 50, SN_NONE, t);
 		locks.waits.items[t].holder = (t + 1) % 3;
 	}
-	sn_lock_chains_find(&locks, &chains);
+	sn_lock_chains_find(&locks, NULL, &chains);
 	CHECK_INT(chains.items.count, 3);
 	CHECK_INT(chain_of(&chains, 1, 3, SN_NONE)->wait_ns, 40);
+	CHECK_INT(chain_of(&chains, 1, 3, SN_NONE)->closes, SN_NONE);
+	sn_lock_chains_free(&chains);
+	/* none of these waits ended; a fourth thread waits for the circle, and is not in it */
+	for (size_t t = 0; t < 3; t++)
+		locks.waits.items[t].is_open = true;
+	made_wait(&locks, 3, 10, 50, 1, 7);
+	sn_lock_chains_find(&locks, NULL, &chains);
+	CHECK_INT(chains.items.count, 4);
+	CHECK_INT(chain_of(&chains, 1, 3, 1)->closes, 0);
+	CHECK_INT(chain_of(&chains, 3, 4, 1)->closes, 1);
 	sn_lock_chains_free(&chains);
 	sn_vec_free(&locks.waits);
 }
@@ -101,7 +111,7 @@ TEST(long_chains_and_unknown_threads)
 		made_wait(&locks, t, 10, 50, t + 1, t);
 	made_wait(&locks, 40, 0, 50, SN_NONE, 3);
 	made_wait(&locks, SN_NONE, 0, 50, 2, 3);
-	sn_lock_chains_find(&locks, &chains);
+	sn_lock_chains_find(&locks, NULL, &chains);
 	for (size_t i = 0; i < chains.items.count; i++)
 		sum += chains.items.items[i].wait_ns;
 	CHECK_INT(sum, 19 * 40);
