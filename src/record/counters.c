@@ -106,6 +106,16 @@ static bool raw_parse(const char *name, struct sn_counter_spec *spec)
 
 static sn_status name_unknown(const char *name, const char *why, struct sn_error *err)
 {
+	const char *colon = strrchr(name, ':');
+
+	for (const struct sn_counter_name *n = sn_counter_names; colon && n->name; n++)
+		if (strlen(n->name) == (size_t)(colon - name) &&
+		    !strncmp(n->name, name, (size_t)(colon - name)))
+			return sn_error_set(
+				err, SN_ERR_USAGE,
+				"-e %s:PERIOD takes hi, on, lo or a number of events from 1 "
+				"on, not '%s'",
+				n->name, colon + 1);
 	for (const struct sn_counter_name *n = sn_counter_names; n->name; n++)
 		if (sn_spelling_is_near(name, n->name))
 			return sn_error_set(err, SN_ERR_USAGE,

@@ -157,8 +157,11 @@ sn_status sn_target_find(const char *word, struct sn_target *out, struct sn_erro
 		out->exit_code = SN_EXIT_NOT_EXECUTABLE;
 		return sn_error_set(
 			err, SN_ERR_IO,
-			"cannot run '%s': it is not an executable file (chmod +x it, or "
-			"name the program inside)",
+			!is_path || is_regular_file(word)
+				? "cannot run '%s': it is not an executable file (chmod "
+				  "+x it)"
+				: "cannot run '%s': it is no file, but a folder or the "
+				  "like; name the program inside",
 			word);
 	}
 	if (!is_found) {
