@@ -18,6 +18,8 @@ export function Critical({ chunks }) {
 		const at = (key) => Number.isNaN(x[key][i]) ? '' : x[key][i], time = x.time_s[i], kind = x.kind.at(i), name = x.function.at(i);
 		const lane = put(threads, `${x.process[i]} ${x.thread[i]}`, { time: 0, spans: [], name: `${at('rank') === '' ? '' : `rank ${at('rank')} `}${at('thread')}` }, time);
 		const sum = put(sums, `${kind} ${name}`, { time: 0, i, kind, name, lanes: new Set() }, time);
+		if (!(time < sum.most))
+			[sum.most, sum.i] = [time, i]; // its line is the largest part's
 		sum.lanes.add(lane);
 		for (const span of JSON.parse(x.spans.at(i)))
 			lane.spans.push([...span, sum]);
