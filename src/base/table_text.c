@@ -264,9 +264,13 @@ static bool is_listed(const char *keys, const char *key)
 {
 	size_t length = strlen(key);
 
-	for (const char *at = keys; at; at = strchr(at, ','), at += at != NULL)
+	for (const char *at = keys; at;) {
 		if (!strncmp(at, key, length) && (!at[length] || at[length] == ','))
 			return true;
+		at = strchr(at, ',');
+		if (at)
+			at++;
+	}
 	return false;
 }
 

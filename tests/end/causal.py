@@ -747,6 +747,9 @@ static void leave(int s) { (void)s; write(1, "bye\n", 4); _exit(0); }
 }""")
 
 
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup has it ignored, by what is started, too, which sonde leaves so
+
+
 def started(*words):
     return subprocess.Popen([t.sonde, 'causal', '--force', '--speedups', '100', '--max-time', '300', *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             env=dict(os.environ, TMPDIR=os.path.abspath('.')))
