@@ -557,11 +557,12 @@ void sn_critical_gather(struct sn_critical *critical, const struct sn_program *p
 	struct gatherer g = {
 		.critical = critical, .graph = critical->graph, .e = program->experiment, .mpi = mpi
 	};
+	bool is_over_threads = locks && locks->is_traced;
 
-	critical->is_over_threads = locks && locks->is_traced;
+	critical->is_over_threads = is_over_threads;
 	first_threads_find(&g);
 	sites_find(&g, program);
-	if (critical->is_over_threads)
+	if (is_over_threads)
 		thread_lanes_make(&g);
 	else
 		process_lanes_make(&g);
@@ -569,7 +570,7 @@ void sn_critical_gather(struct sn_critical *critical, const struct sn_program *p
 		mpi_calls_add(&g);
 		mpi_meetings_add(&g);
 	}
-	if (critical->is_over_threads) {
+	if (is_over_threads) {
 		lock_calls_add(&g, locks);
 		child_calls_add(&g);
 		requests_add(&g);
