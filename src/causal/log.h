@@ -54,7 +54,7 @@ struct sn_causal_log {
 	double overhead_share;	 /* of CPU time, with delays of 0; NaN: unknown */
 	uint32_t threads;	 /* at work in the run that found the candidates */
 	uint64_t seed;
-	/* why no experiments were made at all: "too-short", "one-thread", "slowed-code", "cpu-waits", "sealed", "too-often"; "":
+	/* why no experiments were made at all: "too-short", "one-thread", "waits-below", "slowed-code", "cpu-waits", "sealed", "too-often"; "":
 	 * they were, or not yet */
 	const char *refused;
 	SN_VEC(struct sn_causal_candidate) candidates;

@@ -663,3 +663,50 @@ double sn_causal_share_beside(const struct sn_causal_control *page, uint32_t num
 	free(is_counted);
 	return sn_share(cpu_ns, profile->total.cpu_ns);
 }
+
+/* ---- waiting below ---- */
+
+/* Whether a place lies in the code of some target that has its callees' time, too. */
+static bool is_below_target(const struct sn_causal_control *page,
+			    const struct sn_analysis *analysis,
+			    const struct sn_program_place *place)
+{
+	struct sn_causal_module key;
+
+	if (!module_of(analysis->experiment->modules.items[place->module].build_id, &key))
+		return false;
+	for (uint32_t t = 0; t < page->target_count; t++)
+		for (uint32_t r = 0; page->targets[t].flags & SN_CAUSAL_WITH_CALLEES &&
+				     r < page->targets[t].range_count;
+		     r++) {
+			const struct sn_causal_range *range =
+				&page->ranges[page->targets[t].first_range + r];
+
+			if (place->link_addr - range->first_link_addr <
+				    range->end_link_addr - range->first_link_addr &&
+			    are_equal(&page->modules[range->module], &key))
+				return true;
+		}
+	return false;
+}
+
+double sn_causal_share_in_mpi(const struct sn_causal_control *page,
+			      const struct sn_analysis *analysis)
+{
+	const struct sn_program *program = analysis->program;
+	uint64_t cpu_ns = 0;
+
+	for (uint32_t stack = 0; stack < program->stack_count; stack++) {
+		bool is_below = false;
+
+		if (program->classes[stack].user != SN_CATEGORY_MPI)
+			continue;
+		for (size_t f = program->first_frame[stack];
+		     f < program->first_frame[stack + 1] && !is_below; f++)
+			is_below = is_below_target(
+				page, analysis, &program->places.items[program->frame_places[f]]);
+		if (is_below)
+			cpu_ns += analysis->profile->stacks[stack].cpu_ns;
+	}
+	return sn_share(cpu_ns, analysis->profile->total.cpu_ns);
+}

@@ -36,5 +36,11 @@ sn_status sn_causal_page_add_place(struct sn_causal_control *page, uint32_t numb
  */
 double sn_causal_share_beside(const struct sn_causal_control *page, uint32_t number,
 			      const struct sn_analysis *analysis, const char **name);
+/**
+ * Share of CPU time that the profile has in MPI, called by targets with their callees. A rank that waits there
+ * actively would count as working in the target, and hold up the one that it waits for.
+ */
+double sn_causal_share_in_mpi(const struct sn_causal_control *page,
+			      const struct sn_analysis *analysis);
 
 #endif

@@ -106,7 +106,7 @@ static const struct sn_explanation global_words[] = {
 	  "it. In 'show causal': why the verdict is unknown: too-short (too little CPU time), one-thread (the "
 	  "profile says it all), "
 	  "no-experiments, few-experiments or noise (more settle it), cpu-waits, late-pauses, sealed, "
-	  "slowed-code or too-often (no effect can be told).",
+	  "waits-below, slowed-code or too-often (no effect can be told).",
 	  "value verdict" },
 	{ 0 },
 };

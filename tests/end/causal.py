@@ -416,6 +416,29 @@ t.equal({row['reason'] for row in t.show('causal', experiment='x-beside')['rows'
 run = t.run('causal', '-o', 'x-apart', '--progress', 'apart', '--target', 'work', '--max-time', '1', '--', beside)
 t.check('shares a line' not in run.stderr, 'in a line of its own it is not', run.stderr)
 
+launcher = ['mpirun.openmpi', '--allow-run-as-root', '--oversubscribe', '-n', '2']
+if t.has('mpicc.openmpi', launcher[0]):
+    with open('below.c', 'w') as out:  # one rank works, the other one waits for it within the code that is tried
+        out.write(HEAD.replace('#include <sonde', '#include <mpi.h>\n#include <sonde') + r'''
+__attribute__((noinline, noclone)) static void exchange(int rank) { if (rank) cold(300000000); MPI_Barrier(MPI_COMM_WORLD); hot(2); }
+int main(int count, char **words)
+{
+	int rank;
+	MPI_Init(&count, &words);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	step = rank;
+	exchange(rank);
+	MPI_Finalize();
+	return 0;
+}
+''')
+    below = t.compile('./below.c', *FLAGS, compiler='mpicc.openmpi', output='./below')
+    run = t.run('causal', '-o', 'x-below', '--target', 'exchange', '--with-callees', '--progress', 'end', '--max-time', '1', '--', *launcher, below)
+    t.check(run.returncode == 0 and 'spends CPU time in MPI' in run.stderr, 'code below which a rank waits actively is refused', run.stderr)
+    t.equal({row['reason'] for row in t.show('causal', experiment='x-below')['rows']}, {'waits-below'}, 'which the answer tells, too')
+else:
+    t.skip('ranks that wait below the code', 'there is no Open MPI')
+
 # ---- what runs under a lock, however it was taken ----
 guarded = program('guarded', r'''
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER, other = PTHREAD_MUTEX_INITIALIZER;
