@@ -17,6 +17,7 @@ import time
 
 from pairs import spread_of
 
+MPIRUN = ('mpirun', '--allow-run-as-root', '--oversubscribe', '-n', '2')
 # program: (compiler's words, what starts it, {part: whether it is on the critical path})
 PROGRAMS = {
     'barrier': ((), (), {'heavy': True, 'light': False}),
@@ -26,9 +27,12 @@ PROGRAMS = {
     'producers': ((), (), {'produce': False, 'consume': True}),
     'spin': ((), (), {'heavy': True, 'light': False}),
     'openmp': (('-fopenmp',), (), {'large': True, 'small': False}),
-    'ranks': ((), ('mpirun', '--allow-run-as-root', '--oversubscribe', '-n', '2'), {'heavy': True, 'light': False}),
+    'ranks': ((), MPIRUN, {'heavy': True, 'light': False}),
+    'below': (('-fopenmp',), (), {'exchange': True}),
+    'ranks_below': (('-DRANKS',), MPIRUN, {'exchange': True}),
     'five': ((), (), {'assemble': True, 'factor': True, 'solve': True, 'filter': False, 'store': False}),
 }
+SHORTENED_BY = {'exchange': 'inside'}  # these are tried with what they call, of which this is shortened
 UNLESS_SAID = [name for name in PROGRAMS if name != 'five']  # that one is for the time to an answer: --seconds 60 --pairs 1 --no-coz
 SPEEDUPS = (0.25, 0.5)
 # others of the same priority may take CPUs away: then it is measured again, whatever it is
@@ -52,11 +56,15 @@ os.chdir(tempfile.mkdtemp(prefix='causal-bench.'))
 os.environ.update(SONDE_HEARTBEAT_DIR='beats', SONDE_HEARTBEAT_FORMAT='none', OMP_NUM_THREADS='2')
 
 
+def source_of(name):
+    return os.path.join(here, name.replace('ranks_', '') + '.c')
+
+
 def compile_program(name, *words):
-    compiler = 'mpicc' if name == 'ranks' else 'gcc'
+    compiler = 'mpicc' if PROGRAMS[name][1] else 'gcc'
     path = './' + name + ('.coz' if words else '')
     subprocess.run([compiler, '-O2', '-gdwarf-3', '-gno-variable-location-views', '-fno-ipa-icf', *PROGRAMS[name][0], *words, '-I', os.path.join(here, '../../include'),
-                    os.path.join(here, name + '.c'), '-o', path, '-L' + library, '-Wl,-rpath,' + library, '-lsonde-heartbeat', '-pthread', '-ldl'],
+                    source_of(name), '-o', path, '-L' + library, '-Wl,-rpath,' + library, '-lsonde-heartbeat', '-pthread', '-ldl'],
                    check=True)
     return path
 
@@ -77,14 +85,15 @@ def truths_of(name, part):
     for _ in range(options.pairs):
         whole_s.append(step_s(name))
         for speedup in SPEEDUPS:
-            ratios[speedup].append(1 - step_s(name, f'{part}={1 - speedup}') / whole_s[-1])
+            ratios[speedup].append(1 - step_s(name, f'{SHORTENED_BY.get(part, part)}={1 - speedup}') / whole_s[-1])
     return {speedup: (statistics.median(values), spread_of(sorted(values))) for speedup, values in ratios.items()}
 
 
 def sonde_answer(name, number):
     parts = PROGRAMS[name][2]
     begin = time.monotonic()
-    subprocess.run([sonde, 'causal', '-q', '-o', f'x-{name}-{number}', '--target', ','.join(parts), '--speedups', '25,50', '--max-time',
+    subprocess.run([sonde, 'causal', '-q', '-o', f'x-{name}-{number}', '--target', ','.join(parts),
+                    *(['--with-callees'] if parts.keys() & SHORTENED_BY.keys() else []), '--speedups', '25,50', '--max-time',
                     str(options.seconds), '--', *PROGRAMS[name][1], './' + name, '200'], stdout=subprocess.DEVNULL, check=True)
     taken = time.monotonic() - begin
     shown = subprocess.run([sonde, 'show', 'causal', f'x-{name}-{number}', '--format', 'json'], capture_output=True, check=True)
@@ -133,8 +142,11 @@ points, facts = [], []
 print('| program | part | speed-up | really shortened | sonde | 95 % | n | verdict | coz |\n|---|---|---|---|---|---|---|---|---|')
 for turn in range(0 if options.from_json else options.passes):
     for name in options.programs:
+        os.environ.pop('OMP_WAIT_POLICY', None)
+        if name == 'below':  # its point is a thread that never sleeps
+            os.environ['OMP_WAIT_POLICY'] = 'active'
         compile_program(name)
-        has_coz = not options.no_coz and name != 'ranks'  # coz follows one process
+        has_coz = not options.no_coz and not PROGRAMS[name][1] and 'exchange' not in PROGRAMS[name][2]  # coz follows one process, and has no callees
         if has_coz:
             compile_program(name, '-DWITH_COZ')
         whole_s = []

@@ -10,6 +10,7 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "causal/names.h"
+#include "causal/page_parts.h"
 #include "code/image.h"
 #include "code/structure.h"
 #include "profile/rank.h"
@@ -48,7 +49,7 @@ static int hex_digit(char c)
 }
 
 /* Of a build-id in hex. False: it is none ('h...': a hash of the file, which processes do not know). */
-static bool module_of(const char *build_id, struct sn_causal_module *out)
+bool sn_causal_module_of(const char *build_id, struct sn_causal_module *out)
 {
 	*out = (struct sn_causal_module){ .id_bytes = 0 };
 	for (; build_id[0] && build_id[1]; build_id += 2) {
@@ -61,20 +62,20 @@ static bool module_of(const char *build_id, struct sn_causal_module *out)
 	return out->id_bytes > 0;
 }
 
-static bool are_equal(const struct sn_causal_module *a, const struct sn_causal_module *b)
+bool sn_causal_modules_are_equal(const struct sn_causal_module *a, const struct sn_causal_module *b)
 {
 	return a->id_bytes == b->id_bytes && !memcmp(a->id, b->id, a->id_bytes);
 }
 
 /* The number of a module in the page, made if new; -1: it has no build-id, or there is no room. */
-static int page_module(struct sn_causal_control *page, const char *build_id)
+int sn_causal_page_module(struct sn_causal_control *page, const char *build_id)
 {
 	struct sn_causal_module module;
 
-	if (!module_of(build_id, &module))
+	if (!sn_causal_module_of(build_id, &module))
 		return -1;
 	for (uint32_t m = 0; m < page->module_count; m++)
-		if (are_equal(&page->modules[m], &module))
+		if (sn_causal_modules_are_equal(&page->modules[m], &module))
 			return (int)m;
 	if (page->module_count == SN_CAUSAL_MODULES_MAX)
 		return -1;
@@ -82,13 +83,7 @@ static int page_module(struct sn_causal_control *page, const char *build_id)
 	return (int)page->module_count++;
 }
 
-/* Half-open ranges of one module. */
-struct code {
-	uint32_t module; /* of the experiment */
-	SN_VEC(struct sn_range) ranges;
-};
-
-static void add_range(struct code *code, uint64_t first, uint64_t end)
+static void add_range(struct sn_causal_code *code, uint64_t first, uint64_t end)
 {
 	if (code->ranges.count && sn_vec_last(&code->ranges).end_link_addr == first)
 		sn_vec_last(&code->ranges).end_link_addr = end;
@@ -97,7 +92,7 @@ static void add_range(struct code *code, uint64_t first, uint64_t end)
 }
 
 /* The blocks of a loop without those of loops within: its exclusive code. */
-static void code_of_loop(const struct sn_loop *loop, struct code *code)
+void sn_causal_code_of_loop(const struct sn_loop *loop, struct sn_causal_code *code)
 {
 	const struct sn_function *function = loop->function;
 
@@ -107,14 +102,14 @@ static void code_of_loop(const struct sn_loop *loop, struct code *code)
 				  function->blocks[b].link_addr + function->blocks[b].size_bytes);
 }
 
-static void code_of_function(const struct sn_function *function, struct code *code)
+void sn_causal_code_of_function(const struct sn_function *function, struct sn_causal_code *code)
 {
 	for (uint32_t r = 0; r < function->range_count; r++)
 		add_range(code, function->ranges[r].first_link_addr,
 			  function->ranges[r].end_link_addr);
 }
 
-static void code_of_line(const struct maker *maker, uint32_t line, struct code *code)
+static void code_of_line(const struct maker *maker, uint32_t line, struct sn_causal_code *code)
 {
 	const struct sn_program *program = maker->analysis->program;
 	const struct sn_program_line *wanted = &program->lines.items[line];
@@ -143,7 +138,7 @@ static void code_of_line(const struct maker *maker, uint32_t line, struct code *
 	}
 }
 
-static double share_of(const struct maker *maker, const struct code *code)
+static double share_of(const struct maker *maker, const struct sn_causal_code *code)
 {
 	const struct sn_profile *profile = maker->analysis->profile;
 	uint64_t cpu_ns = 0;
@@ -196,11 +191,11 @@ static uint32_t log_candidate(struct maker *maker, const struct sn_causal_candid
 
 /* Takes the ranges. False: too little time in it, or it cannot be told from other code. */
 static bool add_candidate(struct maker *maker, struct sn_causal_candidate *candidate,
-			  struct code *code, uint32_t flags, double share_least)
+			  struct sn_causal_code *code, uint32_t flags, double share_least)
 {
 	struct sn_causal_control *page = maker->page;
 	const char *build_id = maker->analysis->experiment->modules.items[code->module].build_id;
-	int module = code->ranges.count ? page_module(page, build_id) : -1;
+	int module = code->ranges.count ? sn_causal_page_module(page, build_id) : -1;
 	bool is_added = false;
 	uint32_t number;
 
@@ -236,7 +231,7 @@ static uint32_t code_flags(const struct maker *maker)
 static bool add_loop(struct maker *maker, uint32_t l, double share_least)
 {
 	const struct sn_program_loop *loop = &maker->analysis->program->loops.items[l];
-	struct code code = { .module = loop->module };
+	struct sn_causal_code code = { .module = loop->module };
 	struct sn_causal_candidate candidate = {
 		.kind = "loop",
 		.id = loop->code->id,
@@ -247,7 +242,7 @@ static bool add_loop(struct maker *maker, uint32_t l, double share_least)
 		.line_last = loop->code->line_last,
 	};
 
-	code_of_loop(loop->code, &code);
+	sn_causal_code_of_loop(loop->code, &code);
 	return add_candidate(maker, &candidate, &code, code_flags(maker), share_least);
 }
 
@@ -262,7 +257,7 @@ static bool add_function(struct maker *maker, uint32_t f, double share_least)
 		structure && function->link_addr
 			? sn_structure_function_at(structure, function->link_addr)
 			: NULL;
-	struct code code = { .module = function->module };
+	struct sn_causal_code code = { .module = function->module };
 	struct sn_causal_candidate candidate = { .kind = maker->kind,
 						 .name = function->name,
 						 .function = function->name,
@@ -272,7 +267,7 @@ static bool add_function(struct maker *maker, uint32_t f, double share_least)
 	if (!code_function)
 		return false; /* only its inlined copies were met */
 	candidate.id = sn_function_id(structure, code_function);
-	code_of_function(code_function, &code);
+	sn_causal_code_of_function(code_function, &code);
 	return add_candidate(maker, &candidate, &code, code_flags(maker), share_least);
 }
 
@@ -288,7 +283,7 @@ static bool add_line(struct maker *maker, uint32_t l, double share_least)
 	const struct sn_program *program = maker->analysis->program;
 	const struct sn_program_line *line = &program->lines.items[l];
 	struct sn_text id = { 0 }, name = { 0 };
-	struct code code = { .module = 0 };
+	struct sn_causal_code code = { .module = 0 };
 	bool is_added = false;
 
 	if (line->file && line->line) {
@@ -315,7 +310,8 @@ static bool add_line(struct maker *maker, uint32_t l, double share_least)
 /* ---- locks ---- */
 
 /* A variable of this name in a module: where it lies. */
-static bool find_variable(const struct sn_module *module, const char *name, struct code *code)
+static bool find_variable(const struct sn_module *module, const char *name,
+			  struct sn_causal_code *code)
 {
 	struct sn_image *image = NULL;
 	const struct sn_symbol *symbols;
@@ -345,7 +341,7 @@ static bool add_lock(struct maker *maker, const char *name)
 	candidate.id = id.chars;
 	for (int is_library = 0; !is_added && is_library < 2; is_library++)
 		for (uint32_t m = 0; !is_added && m < experiment->modules.count; m++) {
-			struct code code = { .module = m };
+			struct sn_causal_code code = { .module = m };
 
 			if (experiment->modules.items[m].is_main == (is_library == 0) &&
 			    find_variable(&experiment->modules.items[m], name, &code))
@@ -581,7 +577,7 @@ sn_status sn_causal_page_add_place(struct sn_causal_control *page, uint32_t numb
 				    "program",
 				    option, strcmp(option, "--latency") != 0 ? "heartbeat, " : "",
 				    name);
-	in_page = page_module(page, experiment->modules.items[module].build_id);
+	in_page = sn_causal_page_module(page, experiment->modules.items[module].build_id);
 	if (in_page < 0)
 		return sn_error_set(err, SN_ERR_UNSUPPORTED,
 				    "%s: '%s' is in '%s', which has no build-id; link it with "
@@ -593,120 +589,4 @@ sn_status sn_causal_page_add_place(struct sn_causal_control *page, uint32_t numb
 	atomic_store(&point->is_taken, 1);
 	atomic_store(&point->kind, SN_CAUSAL_PLACE);
 	return SN_OK;
-}
-
-/* ---- what a breakpoint slows ---- */
-
-enum { CACHE_LINE_BYTES = 64 };
-
-/* Whether a module of the experiment is the one that a place of the page lies in. */
-static bool has_place(const struct sn_causal_control *page, const struct sn_causal_progress *point,
-		      const struct sn_analysis *analysis, uint32_t module)
-{
-	struct sn_causal_module key;
-
-	return module_of(analysis->experiment->modules.items[module].build_id, &key) &&
-	       are_equal(&page->modules[point->module], &key);
-}
-
-/* Whether ranges have code in a line of the instruction cache. */
-static bool has_code_in(const struct code *code, uint64_t line_addr)
-{
-	for (size_t r = 0; r < code->ranges.count; r++)
-		if (code->ranges.items[r].first_link_addr < line_addr + CACHE_LINE_BYTES &&
-		    code->ranges.items[r].end_link_addr > line_addr)
-			return true;
-	return false;
-}
-
-double sn_causal_share_beside(const struct sn_causal_control *page, uint32_t number,
-			      const struct sn_analysis *analysis, const char **name)
-{
-	const struct sn_program *program = analysis->program;
-	const struct sn_profile *profile = analysis->profile;
-	const struct sn_causal_progress *point = &page->points[number];
-	uint64_t line_addr = point->link_addr & ~(uint64_t)(CACHE_LINE_BYTES - 1);
-	uint64_t cpu_ns = 0, most_ns = 0;
-	bool *is_counted = sn_alloc_zeroed(program->loops.count + 1, sizeof(*is_counted));
-
-	*name = NULL;
-	for (size_t l = 0; l < program->loops.count; l++) {
-		const struct sn_program_loop *loop = &program->loops.items[l];
-		struct code code = { .module = loop->module };
-
-		if (!has_place(page, point, analysis, loop->module))
-			continue;
-		code_of_loop(loop->code, &code);
-		is_counted[l] = has_code_in(&code, line_addr);
-		sn_vec_free(&code.ranges);
-		if (!is_counted[l])
-			continue;
-		cpu_ns += profile->loops[l].exclusive.cpu_ns;
-		if (profile->loops[l].exclusive.cpu_ns > most_ns) {
-			most_ns = profile->loops[l].exclusive.cpu_ns;
-			*name = loop->code->label;
-		}
-	}
-	for (size_t p = 0; p < program->places.count; p++) {
-		const struct sn_program_place *place = &program->places.items[p];
-		bool is_near = place->link_addr - line_addr < CACHE_LINE_BYTES;
-
-		if (is_near && (place->loop == SN_NONE || !is_counted[place->loop]) &&
-		    has_place(page, point, analysis, place->module)) {
-			cpu_ns += profile->places[p].cpu_ns;
-			if (profile->places[p].cpu_ns > most_ns) {
-				most_ns = profile->places[p].cpu_ns;
-				*name = program->functions.items[place->function].name;
-			}
-		}
-	}
-	free(is_counted);
-	return sn_share(cpu_ns, profile->total.cpu_ns);
-}
-
-/* ---- waiting below ---- */
-
-/* Whether a place lies in the code of some target that has its callees' time, too. */
-static bool is_below_target(const struct sn_causal_control *page,
-			    const struct sn_analysis *analysis,
-			    const struct sn_program_place *place)
-{
-	struct sn_causal_module key;
-
-	if (!module_of(analysis->experiment->modules.items[place->module].build_id, &key))
-		return false;
-	for (uint32_t t = 0; t < page->target_count; t++)
-		for (uint32_t r = 0; page->targets[t].flags & SN_CAUSAL_WITH_CALLEES &&
-				     r < page->targets[t].range_count;
-		     r++) {
-			const struct sn_causal_range *range =
-				&page->ranges[page->targets[t].first_range + r];
-
-			if (place->link_addr - range->first_link_addr <
-				    range->end_link_addr - range->first_link_addr &&
-			    are_equal(&page->modules[range->module], &key))
-				return true;
-		}
-	return false;
-}
-
-double sn_causal_share_in_mpi(const struct sn_causal_control *page,
-			      const struct sn_analysis *analysis)
-{
-	const struct sn_program *program = analysis->program;
-	uint64_t cpu_ns = 0;
-
-	for (uint32_t stack = 0; stack < program->stack_count; stack++) {
-		bool is_below = false;
-
-		if (program->classes[stack].user != SN_CATEGORY_MPI)
-			continue;
-		for (size_t f = program->first_frame[stack];
-		     f < program->first_frame[stack + 1] && !is_below; f++)
-			is_below = is_below_target(
-				page, analysis, &program->places.items[program->frame_places[f]]);
-		if (is_below)
-			cpu_ns += analysis->profile->stacks[stack].cpu_ns;
-	}
-	return sn_share(cpu_ns, analysis->profile->total.cpu_ns);
 }

@@ -37,10 +37,17 @@ sn_status sn_causal_page_add_place(struct sn_causal_control *page, uint32_t numb
 double sn_causal_share_beside(const struct sn_causal_control *page, uint32_t number,
 			      const struct sn_analysis *analysis, const char **name);
 /**
- * Share of CPU time that the profile has in MPI, called by targets with their callees. A rank that waits there
- * actively would count as working in the target, and hold up the one that it waits for.
+ * Adds, after the candidates, the code in which threads wait or do a runtime's work: modules of MPI and OpenMP, their
+ * functions within the program, loops that wait actively; and modules that a runtime calls as well as the program does.
+ * Candidates with their callees have from then on the share of CPU time that is no waiting.
  */
-double sn_causal_share_in_mpi(const struct sn_causal_control *page,
-			      const struct sn_analysis *analysis);
+void sn_causal_page_add_runtimes(struct sn_causal_control *page, struct sn_causal_log *log,
+				 const struct sn_analysis *analysis);
+/**
+ * Share of CPU time in which the profile sees threads wait actively, and processes would take it for work in a target, as
+ * a runtime's code has no build-id, or there was no room for it.
+ */
+double sn_causal_share_misjudged(const struct sn_causal_control *page,
+				 const struct sn_analysis *analysis);
 
 #endif

@@ -12,7 +12,7 @@ static const char *reason_words(const char *reason)
 		{ "one-thread",
 		  "one thread is at work, so that this share is what it would bring" },
 		{ "waits-below",
-		  "not known: a rank that waits in MPI below it would count as working" },
+		  "not known: threads wait actively below it, which would count as working" },
 		{ "slowed-code", "not known: the progress point's breakpoint would slow hot code" },
 		{ "too-short", "not known: the program had too little CPU time" },
 		{ "no-experiments", "not known: no experiment was made" },

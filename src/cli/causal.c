@@ -11,8 +11,9 @@
 #include "cli/causal.h"
 #include "cli/record.h"
 #include "cli/same_program.h"
-#include "experiment/store.h"
+#include "experiment/scratch.h"
 #include "experiment/unpack.h"
+#include "record/live_folder.h"
 #include "record/told.h"
 #include "views/view.h"
 
@@ -54,6 +55,20 @@ static sn_status read_speedups(struct sn_cli_causal *c, struct sn_error *err)
 	return SN_OK;
 }
 
+/* Of all --target: one after the other in one list. */
+static void take_targets(struct sn_cli_causal *c)
+{
+	for (size_t i = 0; i < c->args->given_count; i++)
+		if (!strcmp(c->args->command->options[c->args->given[i].option].name, "target"))
+			sn_text_addf(&c->targets, "%s%s", c->targets.length ? "," : "",
+				     c->args->given[i].value);
+}
+
+const char *sn_cli_causal_targets(const struct sn_cli_causal *c)
+{
+	return c->targets.length ? c->targets.chars : NULL;
+}
+
 static bool is_clock(const struct sn_args *args, const char *rate)
 {
 	const char *asked = sn_args_value(args, "clock");
@@ -66,6 +81,7 @@ static sn_status read_options(struct sn_cli_causal *c, struct sn_error *err)
 	sn_status status = read_speedups(c, err);
 
 	c->is_quiet = sn_args_flag(c->args, "quiet");
+	take_targets(c);
 	if (status == SN_OK)
 		status = sn_args_integer(c->args, "runs", 0, &c->runs_most, err);
 	if (status == SN_OK)
@@ -236,16 +252,13 @@ static sn_status choose_progress(struct sn_cli_causal *c, struct sn_error *err)
 static sn_status run_again(struct sn_cli_causal *c, struct sn_steer *steer,
 			   struct sn_record_result *result, struct sn_error *err)
 {
-	const char *temporary = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
-	struct sn_text scratch = { 0 }, folder = { 0 };
+	struct sn_text folder = { 0 }, scratch = { 0 };
 	struct sn_record_options what = { .steer = steer };
 	bool is_hidden = c->is_shown;
+	sn_status status = sn_scratch_folder_in(sn_live_place(), &folder, err);
 	int code;
 
-	sn_text_addf(&folder, "%s/sonde-causal.XXXXXX", temporary);
-	if (!mkdtemp(folder.chars)) {
-		sn_status status = sn_error_errno(err, "cannot make a folder in '%s'", temporary);
-
+	if (status != SN_OK) {
 		sn_text_free(&folder);
 		return status;
 	}
@@ -263,8 +276,7 @@ static sn_status run_again(struct sn_cli_causal *c, struct sn_steer *steer,
 	c->is_shown = true;
 	c->is_interrupted = result->was_told_to_end;
 	sn_text_free(&result->experiment_path);
-	sn_store_remove(scratch.chars, NULL);
-	rmdir(folder.chars);
+	sn_scratch_remove(folder.chars);
 	sn_text_free(&scratch);
 	sn_text_free(&folder);
 	return SN_OK;
@@ -484,7 +496,7 @@ static sn_status make_runs(struct sn_cli_causal *c, struct sn_error *err)
 
 static sn_status choose_candidates(struct sn_cli_causal *c, struct sn_error *err)
 {
-	const char *what = sn_args_value(c->args, "target");
+	const char *what = sn_cli_causal_targets(c);
 	bool with_callees = sn_args_flag(c->args, "with-callees");
 	sn_status status = sn_causal_page_add_candidates(c->page, c->log, c->analysis,
 							 what ? what : "loops", with_callees, err);
@@ -564,6 +576,8 @@ static sn_status prepare(struct sn_cli_causal *c, struct sn_error *err)
 	}
 	if (status == SN_OK)
 		status = choose_progress(c, err);
+	if (status == SN_OK)
+		sn_causal_page_add_runtimes(c->page, c->log, c->analysis);
 	c->session.log = c->log;
 	c->session.page = c->page;
 	c->session.experiment_path = c->experiment.chars;
@@ -579,6 +593,7 @@ static void free_all(struct sn_cli_causal *c)
 	free(c->page);
 	free(c->first_page);
 	sn_text_free(&c->experiment);
+	sn_text_free(&c->targets);
 }
 
 static void tell(const struct sn_cli_causal *c)

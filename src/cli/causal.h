@@ -10,6 +10,7 @@
 
 struct sn_cli_causal {
 	const struct sn_args *args;
+	struct sn_text targets;	   /* of all --target, between commas */
 	struct sn_text experiment; /* that has the profile, and gets the log */
 	struct sn_analysis *analysis;
 	struct sn_causal_log *log;
@@ -32,6 +33,9 @@ struct sn_cli_causal {
 /** A line on the terminal, unless --quiet. */
 void sn_cli_causal_say(const struct sn_cli_causal *c, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/** What --target names, all of them between commas; NULL: nothing. */
+const char *sn_cli_causal_targets(const struct sn_cli_causal *c);
 
 /* causal_early.c */
 /** "BEGIN..END" in two, `*begin` for the caller to free; false: it is one point. `name` may be NULL. */

@@ -11,8 +11,8 @@
 
 /* Of the CPU time, in what a breakpoint slows: with 3.4 times the time of it, that much is 2 %. */
 #define SLOWED_SHARE_MOST 0.01
-/* Of the CPU time, in MPI below the code that is tried. */
-#define IN_MPI_MOST 0.001
+/* Of the CPU time, waiting that would be taken for work in the code that is tried. */
+#define MISJUDGED_MOST 0.001
 
 void sn_cli_causal_say(const struct sn_cli_causal *c, const char *format, ...)
 {
@@ -51,7 +51,7 @@ sn_status sn_cli_causal_check_names(const struct sn_cli_causal *c, struct sn_err
 {
 	const char *latency = sn_args_value(c->args, "latency");
 	const char *name = latency ? latency : sn_args_value(c->args, "progress"), *end = NULL;
-	struct sn_causal_wanted wanted = { .targets = sn_args_value(c->args, "target"),
+	struct sn_causal_wanted wanted = { .targets = sn_cli_causal_targets(c),
 					   .point = name,
 					   .option = sn_cli_causal_point_option(c),
 					   .is_heartbeat = latency != NULL,
@@ -216,13 +216,14 @@ sn_status sn_cli_causal_say_early(struct sn_cli_causal *c, struct sn_error *err)
 	} else if (c->log->threads <= 1) {
 		c->log->refused = "one-thread";
 		add_amdahl(c, &why);
-	} else if (sn_causal_share_in_mpi(c->page, c->analysis) >= IN_MPI_MOST) {
+	} else if (sn_causal_share_misjudged(c->page, c->analysis) >= MISJUDGED_MOST) {
 		c->log->refused = "waits-below";
 		sn_text_add(
 			&why,
-			"the code with its callees spends CPU time in MPI: a rank that waits there "
-			"actively would count as working, and hold up the one that it waits for; "
-			"name the code that computes, without --with-callees");
+			"threads wait actively below the code that is tried, in a library without a "
+			"build-id: a thread that waits there would count as working, and hold up the one "
+			"that it waits for; link that library with --build-id, or name the code that "
+			"computes, without --with-callees");
 	} else if (slows_code(c, &why)) {
 		c->log->refused = "slowed-code";
 	} else if (queued > SN_CAUSAL_QUEUED_REFUSED) {

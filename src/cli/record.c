@@ -364,6 +364,7 @@ int sn_cli_record_with(const struct sn_args *args, const struct sn_record_option
 		options.output = NULL;
 	if (what->scratch)
 		options.output = what->scratch;
+	options.is_scratch = what->scratch != NULL;
 	if (what->output)
 		further_set(what, &options);
 	for (size_t i = 0; i < args->given_count; i++)

@@ -112,18 +112,19 @@ static sn_status name_take(int fd, char *template, struct sn_error *err)
 		     : SN_OK;
 }
 
-static sn_status root_make(struct sn_error *err)
+static sn_status root_make(const char *place, struct sn_error *err)
 {
-	const char *place = getenv("TMPDIR");
 	struct sn_text path = { 0 };
 	int ends[2];
 	char *real;
 	sn_status status;
 
+	if (!place)
+		place = getenv("TMPDIR");
 	real = realpath(place && place[0] ? place : "/tmp", NULL);
 	if (!real)
 		return sn_error_errno(err, "cannot use the temporary folder '%s' (TMPDIR)", place);
-	sn_text_addf(&path, "%s/sonde-archive.XXXXXX", real);
+	sn_text_addf(&path, "%s/sonde-scratch.XXXXXX", real);
 	free(real);
 	remover = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)
 			  ? -1
@@ -149,9 +150,9 @@ static sn_status root_make(struct sn_error *err)
 	return SN_OK;
 }
 
-sn_status sn_scratch_folder(struct sn_text *out, struct sn_error *err)
+sn_status sn_scratch_folder_in(const char *place, struct sn_text *out, struct sn_error *err)
 {
-	sn_status status = root ? SN_OK : root_make(err);
+	sn_status status = root ? SN_OK : root_make(place, err);
 
 	if (status != SN_OK)
 		return status;
@@ -159,4 +160,9 @@ sn_status sn_scratch_folder(struct sn_text *out, struct sn_error *err)
 	if (mkdir(out->chars, 0700))
 		return sn_error_errno(err, "cannot create '%s'", out->chars);
 	return SN_OK;
+}
+
+sn_status sn_scratch_folder(struct sn_text *out, struct sn_error *err)
+{
+	return sn_scratch_folder_in(NULL, out, err);
 }

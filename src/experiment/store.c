@@ -361,7 +361,14 @@ bool sn_store_is_ours(const char *name)
 	return false;
 }
 
-static sn_status remove_ours_in(const char *folder, struct sn_error *err)
+/* What lies only where live data do: the page of causal experiments, and plans of what is rewritten. */
+static bool is_live(const char *name)
+{
+	return sn_store_is_ours(name) || !strcmp(name, "causal") || sn_starts_with(name, "plan.");
+}
+
+static sn_status remove_in(const char *folder, bool (*is_chosen)(const char *),
+			   struct sn_error *err)
 {
 	DIR *stream = opendir(folder);
 	struct dirent *entry;
@@ -370,7 +377,7 @@ static sn_status remove_ours_in(const char *folder, struct sn_error *err)
 	if (!stream)
 		return errno == ENOENT ? SN_OK : sn_error_errno(err, "cannot read '%s'", folder);
 	while (status == SN_OK && (entry = readdir(stream)))
-		if (sn_store_is_ours(entry->d_name) && unlinkat(dirfd(stream), entry->d_name, 0))
+		if (is_chosen(entry->d_name) && unlinkat(dirfd(stream), entry->d_name, 0))
 			status =
 				sn_error_errno(err, "cannot remove '%s/%s'", folder, entry->d_name);
 	closedir(stream);
@@ -407,7 +414,7 @@ static void live_folder_remove(const struct sn_launch *launch, const char *exper
 	    st.st_uid != geteuid() ||
 	    (launch->pid > 0 && (!kill(launch->pid, 0) || errno == EPERM)))
 		return;
-	remove_ours_in(folder, NULL);
+	remove_in(folder, is_live, NULL);
 	rmdir(folder);
 }
 
@@ -446,11 +453,11 @@ sn_status sn_store_remove(const char *path, struct sn_error *err)
 				    "'%s' is not an experiment; nothing removed", path);
 	live_folders_remove(path);
 	sn_text_addf(&extracts, "%s/extracts", path);
-	status = remove_ours_in(extracts.chars, err);
+	status = remove_in(extracts.chars, sn_store_is_ours, err);
 	if (status == SN_OK && rmdir(extracts.chars) && errno != ENOENT)
 		status = sn_error_errno(err, "cannot remove '%s'", extracts.chars);
 	if (status == SN_OK)
-		status = remove_ours_in(path, err);
+		status = remove_in(path, sn_store_is_ours, err);
 	if (status == SN_OK && rmdir(path))
 		status = sn_error_errno(
 			err, "removed what sonde wrote in '%s', but not the folder itself", path);

@@ -31,6 +31,16 @@ static bool is_roomy(const char *folder)
 	       (uint64_t)fs.f_bavail * fs.f_frsize >= BYTES_LEAST;
 }
 
+const char *sn_live_place(void)
+{
+	const char *places[] = { getenv("TMPDIR"), "/dev/shm", "/tmp" };
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (is_roomy(places[i]))
+			return places[i];
+	return NULL;
+}
+
 /* The process that made a folder of that name, or 0: not one of ours. */
 static pid_t maker_of(const char *name)
 {

@@ -14,6 +14,8 @@ struct sn_live_folder {
 	int lock_fd; /* open while the folder is in use; -1: it could not be locked */
 };
 
+/** The first of $TMPDIR, /dev/shm and /tmp that has room; NULL: none. */
+const char *sn_live_place(void);
 /** Makes it in the first of $TMPDIR, /dev/shm and /tmp that has room, else in the folder
  * `experiment`, and removes what killed launchers left empty there. `is_on_disk`: in the experiment at
  * once, for data of which memory shall hold a small part only. `folder` must be zero. */

@@ -431,6 +431,7 @@ static bool round_go(struct recording *r)
 	if (r->outside)
 		is_alive = sn_outside_drain(r->outside);
 	sn_feeder_feed(&r->feeder);
+	sn_steer_tick(r->options->steer);
 	if (r->options->round)
 		r->options->round(r->options->context);
 	limits_look(r);
@@ -579,7 +580,8 @@ static sn_status prepare(struct recording *r, struct sn_error *err)
 		return status;
 	facts_take(r);
 	status = sn_live_folder_make(r->result->experiment_path.chars, r->host,
-				     r->options->has_accesses, &r->live, err);
+				     r->options->has_accesses || r->options->is_scratch, &r->live,
+				     err);
 	if (status != SN_OK)
 		return status;
 	r->launch.live_folder = r->live.path.chars;

@@ -34,6 +34,7 @@ struct sn_record_options {
 	const char *follow; /* "all", "fork", "exec", "none" or "=REGEX" */
 	double delay_s, duration_s; /* 0: from the start, to the end */
 	uint64_t max_bytes;	    /* 0: no limit */
+	bool is_scratch;	 /* nothing of it is kept: live data lie in the experiment itself */
 	bool has_accesses;	 /* copies of loops record accesses: much data, which lie on disk */
 	const char *heap;	 /* --heap: "trace"; NULL: off */
 	bool mpi;		 /* --mpi: calls of MPI are traced */

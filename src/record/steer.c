@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/progress.h"
 
 sn_status sn_steer_open(struct sn_steer *steer, const char *folder, struct sn_error *err)
 {
@@ -33,7 +35,15 @@ sn_status sn_steer_open(struct sn_steer *steer, const char *folder, struct sn_er
 	close(fd);
 	steer->shared = at;
 	memcpy(steer->shared, steer->first, sizeof(*steer->shared));
+	sn_steer_tick(steer);
 	return SN_OK;
+}
+
+void sn_steer_tick(struct sn_steer *steer)
+{
+	if (steer && steer->shared)
+		atomic_store_explicit(&steer->shared->alive_ns, sn_clock_ns(CLOCK_MONOTONIC),
+				      memory_order_relaxed);
 }
 
 static void *run(void *context)

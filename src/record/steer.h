@@ -31,6 +31,9 @@ struct sn_steer {
 };
 
 sn_status sn_steer_open(struct sn_steer *steer, const char *folder, struct sn_error *err);
+/** The launcher is there: every second at least, or processes take it for killed, and hold nobody up any more.
+ *  `steer` may be NULL, or not open. */
+void sn_steer_tick(struct sn_steer *steer);
 void sn_steer_begin(struct sn_steer *steer);
 /** The target has ended: waits for the thread, and takes a copy of the page. */
 void sn_steer_end(struct sn_steer *steer);

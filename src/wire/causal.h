@@ -20,9 +20,9 @@
 #define SN_CAUSAL_FILE	"causal"
 
 enum {
-	SN_CAUSAL_VERSION = 2,
+	SN_CAUSAL_VERSION = 3,
 	SN_CAUSAL_ID_MAX = 64, /* room for a build-id */
-	SN_CAUSAL_MODULES_MAX = 256,
+	SN_CAUSAL_MODULES_MAX = 1024,
 	SN_CAUSAL_RANGES_MAX = 8192,
 	SN_CAUSAL_TARGETS_MAX = 1024,
 	SN_CAUSAL_POINTS_MAX = 64,
@@ -31,15 +31,29 @@ enum {
 	SN_CAUSAL_WHOLE = 1000, /* a speed-up by which the code takes no time */
 };
 
+/** A launcher that has not been at work for so long was killed: nobody is held up any more. (chosen) Far above what a
+ *  loaded machine keeps a process from a CPU. */
+#define SN_CAUSAL_GONE_NS INT64_C(10000000000)
+/** In the number of an experiment that processes began, without delays, as the launcher is gone. */
+#define SN_CAUSAL_ALONE 0x80000000U
+
 struct sn_causal_module {
 	uint8_t id[SN_CAUSAL_ID_MAX];
 	uint32_t id_bytes, reserved;
 };
 
+/** What code is to a sample below a target. */
+enum sn_causal_range_kind {
+	SN_CAUSAL_OF_PROGRAM, /* work; of a target's ranges all are */
+	SN_CAUSAL_SPINS,      /* leaf of a sample: a loop that waits actively */
+	SN_CAUSAL_WAITS,      /* a runtime's: what it calls waits, or is the runtime's work */
+	SN_CAUSAL_PASSES,     /* anybody's: its caller decides */
+};
+
 /** Half-open, of one module. */
 struct sn_causal_range {
 	uint64_t first_link_addr, end_link_addr;
-	uint32_t module, reserved;
+	uint32_t module, kind; /* enum sn_causal_range_kind */
 };
 
 enum sn_causal_target_flags {
@@ -89,13 +103,15 @@ struct sn_causal_control {
 	uint64_t magic;
 	uint32_t version, file_bytes;
 	uint32_t module_count, range_count, target_count;
-	uint32_t reserved;
+	uint32_t
+		first_runtime_range; /* from there on ranges are of no target; the first that fits decides */
 
 	/* the experiment that is on: its number << 32 | target << 16 | speed-up in thousandths. It
 	 * changes with every experiment and every pause between two. */
 	_Atomic uint64_t experiment __attribute__((aligned(64)));
 	int64_t start_due_ns; /* `due_ns` when it began; set before `experiment` */
 	int64_t start_ns;
+	_Atomic int64_t alive_ns; /* CLOCK_MONOTONIC: when the launcher was last at work */
 
 	_Atomic int64_t due_ns __attribute__((aligned(64)));
 
@@ -110,6 +126,9 @@ struct sn_causal_control {
 	_Atomic uint64_t processes, sealed_processes;
 	_Atomic uint64_t timed_waits;	   /* that ran out of time while delays became due */
 	_Atomic int64_t ran_ns, queued_ns; /* CPU time of threads; that they waited for a CPU */
+
+	/* a bit for each port of TCP at which a process has waited: both ends of a connection here are the program's */
+	_Atomic uint64_t ports[65536 / 64];
 
 	struct sn_causal_module modules[SN_CAUSAL_MODULES_MAX];
 	struct sn_causal_range ranges[SN_CAUSAL_RANGES_MAX];
@@ -166,6 +185,7 @@ static inline int sn_causal_is_control(const struct sn_causal_control *control, 
 	       control->version == SN_CAUSAL_VERSION && control->file_bytes == sizeof(*control) &&
 	       control->module_count <= SN_CAUSAL_MODULES_MAX &&
 	       control->range_count <= SN_CAUSAL_RANGES_MAX &&
+	       control->first_runtime_range <= control->range_count &&
 	       control->target_count <= SN_CAUSAL_TARGETS_MAX;
 }
 

@@ -49,7 +49,7 @@ t.check(f'href="{first}/report.html#/loop/' in open('c/report.html').read(), 'or
 t.run('archive', 'c', '-o', 'c.sonde')
 made = t.run('report', 'c.sonde', '-o', 'archive.html')
 other = open('archive.html').read()
-t.check(made.returncode == 0 and '/sonde-archive.' not in other and len(other) > 0.8 * len(page), 'the page of an archive names no scratch')
+t.check(made.returncode == 0 and '/sonde-scratch.' not in other and len(other) > 0.8 * len(page), 'the page of an archive names no scratch')
 for words, why in ((['--format', 'json'], 'scalability'), (['--thread', '1'], '--thread')):
     done = t.run('report', 'c', *words)
     t.check(done.returncode == 2 and why in done.stderr, f'report {words[0]} of a campaign is refused', done.stderr)

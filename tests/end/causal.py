@@ -416,28 +416,56 @@ t.equal({row['reason'] for row in t.show('causal', experiment='x-beside')['rows'
 run = t.run('causal', '-o', 'x-apart', '--progress', 'apart', '--target', 'work', '--max-time', '1', '--', beside)
 t.check('shares a line' not in run.stderr, 'in a line of its own it is not', run.stderr)
 
-launcher = ['mpirun.openmpi', '--allow-run-as-root', '--oversubscribe', '-n', '2']
-if t.has('mpicc.openmpi', launcher[0]):
-    with open('below.c', 'w') as out:  # one rank works, the other one waits for it within the code that is tried
-        out.write(HEAD.replace('#include <sonde', '#include <mpi.h>\n#include <sonde') + r'''
-__attribute__((noinline, noclone)) static void exchange(int rank) { if (rank) cold(300000000); MPI_Barrier(MPI_COMM_WORLD); hot(2); }
+# ---- who waits actively below the code does not work there ----
+BELOW = r"""
+__attribute__((noinline, noclone)) static void exchange(int who) { if (!who) hot(400000); MEET; kept = kept + 1; }
+static void steps(int who, int count)
+{
+	for (int i = 0; i < count; i++) {
+		sonde_heartbeat_begin(step);
+		if (!who) cold(3600000);
+		exchange(who);
+		if (!who) sonde_heartbeat_end(step);
+	}
+}
 int main(int count, char **words)
 {
-	int rank;
-	MPI_Init(&count, &words);
-	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	step = rank;
-	exchange(rank);
-	MPI_Finalize();
+	step = sonde_heartbeat_register("step", 0);
+	BEGIN
 	return 0;
 }
-''')
-    below = t.compile('./below.c', *FLAGS, compiler='mpicc.openmpi', output='./below')
-    run = t.run('causal', '-o', 'x-below', '--target', 'exchange', '--with-callees', '--progress', 'end', '--max-time', '1', '--', *launcher, below)
-    t.check(run.returncode == 0 and 'spends CPU time in MPI' in run.stderr, 'code below which a rank waits actively is refused', run.stderr)
-    t.equal({row['reason'] for row in t.show('causal', experiment='x-below')['rows']}, {'waits-below'}, 'which the answer tells, too')
-else:
-    t.skip('ranks that wait below the code', 'there is no Open MPI')
+"""
+launcher = ['mpirun.openmpi', '--allow-run-as-root', '--oversubscribe', '-n', '2']
+TEAM = """#define MEET _Pragma("omp barrier")
+#define BEGIN _Pragma("omp parallel num_threads(2)") steps(omp_get_thread_num(), atoi(words[count - 1]));
+#include <omp.h>
+"""
+RANKS = """#define MEET MPI_Barrier(MPI_COMM_WORLD)
+#define BEGIN int rank; MPI_Init(&count, &words); MPI_Comm_rank(MPI_COMM_WORLD, &rank); steps(rank, atoi(words[count - 1])); MPI_Finalize();
+#include <mpi.h>
+"""
+for name, head, compiler, flags, before in (('team', TEAM, 'gcc', ('-fopenmp',), ()), ('ranks', RANKS, 'mpicc.openmpi', (), launcher)):
+    if not t.has(compiler, *before[:1]):
+        t.skip(f'{name} that wait below the code', f'there is no {compiler}')
+        continue
+    with open(f'below-{name}.c', 'w') as out:
+        out.write(HEAD + head + BELOW)
+    below = t.compile(f'./below-{name}.c', *FLAGS, *flags, compiler=compiler, output=f'./below-{name}')
+    os.environ['OMP_WAIT_POLICY'] = 'active'
+    experiment, made, again = f'x-below-{name}', [], ()
+    for _ in range(4):  # until the code had its turn
+        run = t.run('causal', '--force', '-q', *(again or ('-o', experiment)), '--target', 'exchange', '--target', 'main', '--with-callees', '--speedups', '50',
+                    '--max-time', '1.2', '--runs', '1', '--', *before, below, '80')
+        made, again = [row for row in trials(experiment).get('trial', []) if row[2] == '0'], ('--from', experiment)
+        if made:
+            break
+    os.environ.pop('OMP_WAIT_POLICY')
+    t.equal(run.returncode, 0, f'{name}: the program is what it was')
+    hits, samples = (sum(int(row[column]) for row in made) for column in (9, 8))
+    t.check(0 < hits < 0.25 * samples, f'{name}: a tenth of one of two is in the code that the other one waits in', (hits, samples), run.stderr)
+    share = {row['name']: row['cpu_share'] for row in t.show('causal', experiment=experiment)['rows']}
+    t.check(0 < share['exchange'] < 0.25, f'{name}: and its share of CPU time has no waiting', share)
+    t.check('main' in share, f'{name}: a second --target counts, too', share)
 
 # ---- what runs under a lock, however it was taken ----
 guarded = program('guarded', r'''
@@ -812,13 +840,20 @@ for path, signals in ((pair, (signal.SIGINT,)), (pair, (signal.SIGTERM, signal.S
     after = len(trials(experiment)['trial'])
     t.check(after >= before + 2 and f'the answers rest on {after} experiments' in said, f'{name}: what there is counts', said)
     t.equal(t.show('causal', experiment=experiment)['rows'][0]['name'], 'hot', f'{name}: and is shown')
-t.check(not [name for name in os.listdir('.') if name.startswith('sonde-causal.')], 'nothing is left in the temporary folder')
+t.check(not [name for name in os.listdir('.') if name.startswith('sonde-')], 'nothing is left in the temporary folder')
 process = started('--from', 'x-long', '--progress', 'step', '--target', 'hot', '--', pair, '100000')
 wait_for_trials(process, 'x-long', after_kill := len(trials('x-long')['trial']) + 2)
 runs = t.show('causal', experiment='x-long')['runs']
 child = open(f'/proc/{process.pid}/task/{process.pid}/children').read().split()
+folders = [name for name in os.listdir('.') if name.startswith('sonde-')]
 process.kill()
-process.communicate(timeout=60) if not child else (os.kill(int(child[0]), signal.SIGKILL), process.communicate(timeout=60))
+os.kill(int(child[-1]), signal.SIGKILL)  # the program; before it there is what removes the scratch
+process.communicate(timeout=60)
+for _ in range(200):
+    if not [name for name in os.listdir('.') if name.startswith('sonde-scratch.')]:
+        break
+    time.sleep(0.05)
+t.equal([name for name in os.listdir('.') if name.startswith('sonde-')], [], f'its scratch goes with it: {folders}')
 t.check(len(trials('x-long')['trial']) >= after_kill, 'a command that is killed leaves its experiments')
 with open('x-long/causal.tsv', 'a') as out:
     out.write('trial\t9\t9\t0\t0.5')

@@ -75,6 +75,13 @@ void sn_causal_watch_places(uint32_t module, uint64_t load_bias);
 /** Whether pc is in the heartbeats' library. */
 bool sn_causal_is_beats_own(uint64_t pc);
 
+/* sources_handler.c */
+/** Whether bytes at fd come from another thread or process of this program. Notes the port of an end of TCP. */
+bool sn_causal_comes_from_others(int fd);
+/** Whether poll, select or epoll_wait ended by something that others sent, or by the end of a child. errno is as the call
+ *  left it. */
+bool sn_causal_was_poll_answered(const struct sn_call *call);
+
 /* held_handler.c */
 /** Locks are watched from now on, if a target is what runs under one. */
 void sn_causal_watch_locks(void);

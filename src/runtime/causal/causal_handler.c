@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <sys/stat.h>
 
 #include "runtime/calls/real.h"
 
@@ -129,26 +128,56 @@ static bool is_in(uint32_t range, uint64_t pc)
 	return start && pc - start < at->end_link_addr - at->first_link_addr;
 }
 
+static bool is_in_ranges(const struct sn_causal_target *target, uint64_t pc)
+{
+	for (uint32_t r = 0; r < target->range_count; r++)
+		if (is_in(target->first_range + r, pc))
+			return true;
+	return false;
+}
+
+static uint32_t kind_of(uint64_t pc)
+{
+	for (uint32_t r = sn_causal_control->first_runtime_range;
+	     r < sn_causal_control->range_count; r++)
+		if (is_in(r, pc))
+			return sn_causal_control->ranges[r].kind;
+	return SN_CAUSAL_OF_PROGRAM;
+}
+
+static bool holds_one_of(const struct sn_causal *causal, const struct sn_causal_target *target)
+{
+	for (uint32_t h = 0; h < causal->held_count && h < SN_CAUSAL_HELD_MOST; h++)
+		if (is_in_ranges(target, causal->held[h]))
+			return true;
+	return false;
+}
+
+/* Frames from the leaf up to the first that decides: in the target, or in a runtime which was called below it
+ * and waits. What a runtime calls back is the program's again. Of a lock no frame is in the target. */
 static bool is_in_target(const struct sn_thread *self, uint32_t number, uint64_t pc)
 {
 	const struct sn_causal_target *target = &sn_causal_control->targets[number];
-	const struct sn_causal *causal = sn_causal_of(self);
-	uint32_t locks = target->flags & SN_CAUSAL_HELD ? causal->held_count : 0;
-	uint32_t frames = target->flags & SN_CAUSAL_WITH_CALLEES ? self->pcs_count : 0;
+	bool is_lock = target->flags & SN_CAUSAL_HELD, may_wait = true;
+	uint32_t frames = target->flags ? self->pcs_count : 0;
 
-	if (locks > SN_CAUSAL_HELD_MOST)
-		locks = SN_CAUSAL_HELD_MOST;
-	for (uint32_t r = 0; r < target->range_count; r++) {
-		if (!(target->flags & SN_CAUSAL_HELD) && is_in(target->first_range + r, pc))
+	if (is_lock && !holds_one_of(sn_causal_of(self), target))
+		return false;
+	for (uint32_t f = 0; f == 0 || f < frames; f++) {
+		uint64_t at = f ? self->pcs[f] - 1 : pc;
+		uint32_t kind = may_wait ? kind_of(at) : SN_CAUSAL_OF_PROGRAM;
+
+		if (f == 0 && kind == SN_CAUSAL_SPINS)
+			return false;
+		if (!is_lock && is_in_ranges(target, at))
 			return true;
-		for (uint32_t h = 0; h < locks; h++)
-			if (is_in(target->first_range + r, causal->held[h]))
-				return true;
-		for (uint32_t f = 1; f < frames; f++)
-			if (is_in(target->first_range + r, self->pcs[f] - 1))
-				return true;
+		if (kind == SN_CAUSAL_WAITS)
+			return false;
+		may_wait = kind == SN_CAUSAL_PASSES;
+		if (is_lock && !may_wait)
+			return true;
 	}
-	return false;
+	return is_lock;
 }
 
 /* How much a sum has grown; it begins anew in the child of a fork. */
@@ -173,6 +202,20 @@ static void note_queue(struct sn_thread *self)
 	causal->unnoted = 0;
 }
 
+/* Who began the experiment was killed: it ends, and all debts are forgotten. */
+static void end_if_alone(uint64_t word)
+{
+	int64_t alive_ns = atomic_load_explicit(&sn_causal_control->alive_ns, memory_order_relaxed);
+
+	if (sn_causal_target_of(word) == SN_CAUSAL_NO_TARGET ||
+	    sn_now_ns() - alive_ns < SN_CAUSAL_GONE_NS)
+		return;
+	sn_causal_control->start_due_ns = due_now();
+	atomic_compare_exchange_strong(
+		&sn_causal_control->experiment, &word,
+		sn_causal_word(sn_causal_number(word) | SN_CAUSAL_ALONE, SN_CAUSAL_NO_TARGET, 0));
+}
+
 static void after_sample(struct sn_thread *self, uint64_t pc, int64_t cpu_ns)
 {
 	struct sn_causal *causal = sn_causal_of(self);
@@ -182,8 +225,10 @@ static void after_sample(struct sn_thread *self, uint64_t pc, int64_t cpu_ns)
 	uint32_t before = causal->experiment;
 	uint64_t word = follow(causal);
 	uint32_t target = sn_causal_target_of(word);
-	if (causal->experiment != before || ++causal->unnoted == NOTED_SAMPLES)
+	if (causal->experiment != before || ++causal->unnoted == NOTED_SAMPLES) {
 		note_queue(self); /* a whole run is one experiment */
+		end_if_alone(word);
+	}
 	sn_causal_flush(self);
 	if (cpu_ns > 0) {
 		count(&sn_causal_control->samples);
@@ -286,25 +331,10 @@ static bool ran_out_of_time(const struct sn_call *call)
 	return call->result == ETIMEDOUT || (IS(sem_timedwait) && call->result != 0);
 }
 
-/* Where bytes come from another thread or process of this machine: a pipe, or a socket with a name in
- * the file system or none. What comes over a network or from a disk was held up by nobody. */
-static bool comes_from_others(int fd)
-{
-	struct stat about;
-	int domain = 0;
-	uint32_t bytes = sizeof domain;
-
-	if (sn_state->is_sealed || SYS(newfstatat, fd, "", &about, AT_EMPTY_PATH) != 0)
-		return false;
-	if (S_ISFIFO(about.st_mode))
-		return true;
-	return S_ISSOCK(about.st_mode) &&
-	       SYS(getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) == 0 &&
-	       domain == AF_UNIX;
-}
-
 static bool was_woken(const struct sn_call *call)
 {
+	bool has_waited = sn_now_ns() - sn_causal_of(sn_self)->call_ns > PAUSE_LEAST_NS;
+
 	switch (call->group) {
 	case SN_WAIT_LOCK:
 		return call->result == 0;
@@ -318,8 +348,9 @@ static bool was_woken(const struct sn_call *call)
 		return call->result == 0 && futex_operation(call) >= 0;
 	case SN_WAIT_IO:
 		return call->result >= 0 && !wakes(call) && !IS(fsync) && !IS(fdatasync) &&
-		       sn_now_ns() - sn_causal_of(sn_self)->call_ns > PAUSE_LEAST_NS &&
-		       comes_from_others((int)call->words[0]);
+		       has_waited && sn_causal_comes_from_others((int)call->words[0]);
+	case SN_WAIT_POLL:
+		return has_waited && sn_causal_was_poll_answered(call);
 	default:
 		return false;
 	}
