@@ -119,14 +119,16 @@ static sn_status event_take(const struct sn_args *args, const struct sn_analysis
 	return SN_OK;
 }
 
-/* --caches, --policy, --prefetch. */
+/* --caches, --policy, --prefetch; whether there is --by. */
 static sn_status caches_read(const struct sn_args *args, const struct sn_view *view,
 			     struct sn_sim_config *out, struct sn_error *err)
 {
-	static const char *const names[] = { "caches", "policy", "prefetch", "by" };
+	static const char *const names[] = { "caches", "policy", "prefetch" };
 	sn_status (*const parse[])(const char *, struct sn_sim_config *,
 				   struct sn_error *) = { sn_sim_config_parse, sn_sim_policy_parse,
 							  sn_sim_prefetch_parse };
+	static const unsigned takes_by =
+		SN_VIEW_NEEDS_WINDOWS | SN_VIEW_NEEDS_INSTANCES | SN_VIEW_NEEDS_VARIANTS;
 	sn_status status = SN_OK;
 
 	sn_sim_config_native(out);
@@ -137,9 +139,14 @@ static sn_status caches_read(const struct sn_args *args, const struct sn_view *v
 			return sn_error_set(err, SN_ERR_USAGE,
 					    "--%s goes with caches and sharing, not with '%s'",
 					    names[i], view->name);
-		if (value && i < sizeof(parse) / sizeof(*parse))
+		if (value)
 			status = parse[i](value, out, err);
 	}
+	if (status == SN_OK && sn_args_value(args, "by") && !(view->needs & takes_by))
+		status = sn_error_set(
+			err, SN_ERR_USAGE,
+			"--by goes with caches, sharing, instances and variants, not with '%s'",
+			view->name);
 	return status;
 }
 
@@ -272,7 +279,10 @@ static const struct sn_option show_options[] = {
 	{ "reference", 0, "NAME",
 	  "scalability: the configuration to set others against, or fastest", NULL },
 	{ "weak", 0, NULL, "scalability: the work grew with the workers", NULL },
-	{ "by", 0, "WHAT", "caches: a row for each object (unless said), loop or thread", NULL },
+	{ "by", 0, "WHAT",
+	  "a row for each object (unless said), loop or thread (caches), bucket, thread or instance "
+	  "(instances), loop or bucket (variants)",
+	  NULL },
 	{ "caches", 0, "SIZES",
 	  "caches, sharing: what is simulated, as L1=48k/12,L2=2m/16,L3=36m/12,TLB=1536/12,line=64,"
 	  "page=4k (size/ways); this machine's unless said",

@@ -28,6 +28,7 @@ void sn_decode_instances(struct image *image, const struct owner *owner,
 		.instances = record->entries,
 		.open = record->entries > record->exits ? record->entries - record->exits : 0,
 		.timed = record->timed,
+		.left = record->left,
 	};
 
 	instances.has_iterations = iterations_of(record, &instances.iterations);

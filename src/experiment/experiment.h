@@ -182,6 +182,7 @@ struct sn_loop_instances {
 	uint64_t instances; /* entries */
 	uint64_t open;	    /* of them without an exit: at the end of the run, or left by longjmp */
 	uint64_t timed;
+	uint64_t left;	     /* of the open ones that were to be timed: they were surely left */
 	bool has_iterations; /* false: an open one hides how many there were */
 	uint64_t iterations;
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "profile/companions.h"
 
 /* The run that counted, and what its loops are called in the program that is asked about. */
@@ -139,30 +140,82 @@ static void add_timings(struct sn_instance_bucket *to, const struct sn_loop_buck
 	}
 }
 
-/* The loops that were counted, hottest first. */
-static void list_loops(const struct counted *counted, uint32_t *place,
-		       struct sn_instances_list *out)
+/* Rows by loop, or by loop and thread. */
+struct finder {
+	struct counted counted;
+	struct sn_map place; /* of a row, by its key */
+	bool is_by_thread;
+	struct sn_instances_list *out;
+};
+
+static uint64_t key_of(const struct finder *finder, uint32_t loop, uint32_t thread)
 {
-	const struct sn_experiment *e = counted->profile->experiment;
+	return (uint64_t)loop << 32 | (finder->is_by_thread ? thread : 0);
+}
+
+static void add_counts(struct sn_instances *to, const struct sn_loop_instances *from)
+{
+	to->instances += from->instances;
+	to->open += from->open;
+	to->iterations += from->iterations;
+	to->has_iterations &= from->has_iterations;
+	to->aborted += from->left;
+	/* of what is open, one may be at work and all others were left, if all were to be timed */
+	to->has_aborted &= !from->open || from->timed + from->left + 1 >= from->instances;
+}
+
+static void list_loops(struct finder *finder)
+{
+	const struct sn_experiment *e = finder->counted.profile->experiment;
+	struct sn_instances_list *out = finder->out;
 
 	out->items = sn_arena_array(&out->arena, struct sn_instances, e->instances.count + 1);
 	for (size_t i = 0; i < e->instances.count; i++) {
 		const struct sn_loop_instances *from = &e->instances.items[i];
-		uint32_t loop = loop_of(counted, from->thread, from->stack);
+		uint32_t loop = loop_of(&finder->counted, from->thread, from->stack);
+		uint64_t *place;
+		bool is_new;
+
+		if (loop == SN_NONE)
+			continue;
+		place = sn_map_put(&finder->place, key_of(finder, loop, from->thread), &is_new);
+		if (is_new) {
+			*place = out->count;
+			out->items[out->count++] =
+				(struct sn_instances){ .loop = loop,
+						       .thread = finder->is_by_thread ? from->thread
+										      : SN_NONE,
+						       .has_iterations = true,
+						       .has_aborted = true };
+		}
+		add_counts(&out->items[*place], from);
+	}
+}
+
+static void add_buckets(struct finder *finder)
+{
+	const struct sn_experiment *e = finder->counted.profile->experiment;
+	struct sn_instances_list *out = finder->out;
+
+	for (size_t i = 0; i < e->buckets.count; i++) {
+		const struct sn_loop_bucket *from = &e->buckets.items[i];
+		uint32_t loop = loop_of(&finder->counted, from->thread, from->stack);
+		const uint64_t *place;
 		struct sn_instances *to;
 
 		if (loop == SN_NONE)
 			continue;
-		if (place[loop] == SN_NONE) {
-			place[loop] = (uint32_t)out->count;
-			out->items[out->count++] =
-				(struct sn_instances){ .loop = loop, .has_iterations = true };
-		}
-		to = &out->items[place[loop]];
-		to->instances += from->instances;
-		to->open += from->open;
-		to->iterations += from->iterations;
-		to->has_iterations &= from->has_iterations;
+		place = sn_map_get(&finder->place, key_of(finder, loop, from->thread));
+		if (!place)
+			continue;
+		to = &out->items[*place];
+		add_timings(&to->all, from, &out->arena);
+		add_timings(bucket_with(to, from->exponent, &out->arena), from, &out->arena);
+	}
+	for (size_t i = 0; i < out->count; i++) {
+		sum_up(&out->items[i].all);
+		for (size_t b = 0; b < out->items[i].bucket_count; b++)
+			sum_up(&out->items[i].buckets[b]);
 	}
 }
 
@@ -175,39 +228,34 @@ static int by_time(const void *a, const void *b, void *context)
 
 	if (tx != ty)
 		return tx > ty ? -1 : 1;
-	return x->loop < y->loop ? -1 : x->loop > y->loop;
+	if (x->loop != y->loop)
+		return x->loop < y->loop ? -1 : 1;
+	return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+static void find(const struct sn_profile *profile, bool is_by_thread, struct sn_instances_list *out)
+{
+	struct finder finder = { .counted = { .profile = sn_profile_with_instances(profile) },
+				 .is_by_thread = is_by_thread,
+				 .out = out };
+
+	*out = (struct sn_instances_list){ .counted = finder.counted.profile };
+	finder.counted.number_of = sn_loops_map(finder.counted.profile->program, profile->program);
+	list_loops(&finder);
+	add_buckets(&finder);
+	qsort_r(out->items, out->count, sizeof(*out->items), by_time, (void *)profile);
+	free(finder.counted.number_of);
+	sn_map_free(&finder.place);
 }
 
 void sn_instances_find(const struct sn_profile *profile, struct sn_instances_list *out)
 {
-	struct counted counted = { .profile = sn_profile_with_instances(profile) };
-	const struct sn_experiment *e = counted.profile->experiment;
-	size_t loops = profile->program->loops.count;
-	uint32_t *place = sn_alloc_zeroed(loops + 1, sizeof(*place));
+	find(profile, false, out);
+}
 
-	*out = (struct sn_instances_list){ .counted = counted.profile };
-	counted.number_of = sn_loops_map(counted.profile->program, profile->program);
-	memset(place, 0xff, (loops + 1) * sizeof(*place));
-	list_loops(&counted, place, out);
-	for (size_t i = 0; i < e->buckets.count; i++) {
-		const struct sn_loop_bucket *from = &e->buckets.items[i];
-		uint32_t loop = loop_of(&counted, from->thread, from->stack);
-		struct sn_instances *to;
-
-		if (loop == SN_NONE || place[loop] == SN_NONE)
-			continue;
-		to = &out->items[place[loop]];
-		add_timings(&to->all, from, &out->arena);
-		add_timings(bucket_with(to, from->exponent, &out->arena), from, &out->arena);
-	}
-	for (size_t i = 0; i < out->count; i++) {
-		sum_up(&out->items[i].all);
-		for (size_t b = 0; b < out->items[i].bucket_count; b++)
-			sum_up(&out->items[i].buckets[b]);
-	}
-	qsort_r(out->items, out->count, sizeof(*out->items), by_time, (void *)profile);
-	free(counted.number_of);
-	free(place);
+void sn_instances_find_by_thread(const struct sn_profile *profile, struct sn_instances_list *out)
+{
+	find(profile, true, out);
 }
 
 void sn_instances_free(struct sn_instances_list *list)

@@ -28,9 +28,14 @@ struct sn_instance_bucket {
 };
 
 struct sn_instances {
-	uint32_t loop; /* of the program */
+	uint32_t loop;	 /* of the program */
+	uint32_t thread; /* of the experiment that counted; SN_NONE: all together */
 	uint64_t instances, open, iterations;
 	bool has_iterations;
+	/* open ones that longjmp, an exception or the end of a thread has left; known where each instance was to be timed,
+	 * or none is open */
+	uint64_t aborted;
+	bool has_aborted;
 	struct sn_instance_bucket all; /* its exponent is of no meaning */
 	struct sn_instance_bucket *buckets;
 	size_t bucket_count;
@@ -46,6 +51,8 @@ struct sn_instances_list {
 /** Of the threads that pass the profile's filter; where another run of the program counted
  * (profile/companions.h), of all its threads. */
 void sn_instances_find(const struct sn_profile *profile, struct sn_instances_list *out);
+/** The same for each thread apart, in the order of threads for each loop. */
+void sn_instances_find_by_thread(const struct sn_profile *profile, struct sn_instances_list *out);
 void sn_instances_free(struct sn_instances_list *list);
 
 #endif

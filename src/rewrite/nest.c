@@ -524,16 +524,18 @@ void rw_nest_judge(struct rw_nest *nest, const char **why)
 	sn_vec_free(&copy.stubs);
 }
 
+static bool holds_others(const struct rw_nest *nest, uint32_t loop)
+{
+	for (uint32_t l = 0; l < nest->function->loop_count; l++)
+		if (l != loop && nest->is_selected[l] &&
+		    rw_loop_holds(nest->function, (int32_t)loop, (int32_t)l))
+			return true;
+	return false;
+}
+
 static bool is_left_out(const struct copy *copy, uint32_t loop)
 {
-	const struct rw_nest *nest = copy->nest;
-	bool is_out = false;
-
-	for (uint32_t l = 0;
-	     copy->variants & SN_REWRITER_INNERMOST && l < nest->function->loop_count; l++)
-		is_out |= l != loop && nest->is_selected[l] &&
-			  rw_loop_holds(nest->function, (int32_t)loop, (int32_t)l);
-	return is_out;
+	return copy->variants & SN_REWRITER_INNERMOST && holds_others(copy->nest, loop);
 }
 
 /* Those of the loops that are counted. Before their stubs, which lead to them. */
@@ -544,7 +546,7 @@ static void put_all_variants(struct copy *copy)
 	for (uint32_t l = 0; copy->variants && l < function->loop_count; l++)
 		if (copy->nest->is_selected[l] && !is_left_out(copy, l))
 			put_variants(copy, &function->loops[l]);
-		else if (copy->nest->is_selected[l])
+		else if (copy->nest->is_selected[l] && copy->variants & SN_REWRITER_RECORDER)
 			copy->nest->why_no_recorder[l] = "a loop within it is chosen, too";
 }
 
@@ -617,6 +619,7 @@ const char *rw_nest_copy(struct rw_nest *nest, struct rw_pieces *pieces,
 				.step = copy.inductions[l] ? copy.inductions[l]->step : 0,
 				.counting = copy.inductions[l] ? SN_PLAN_COUNT_INDUCTION
 							       : SN_PLAN_COUNT_ARRIVALS,
+				.holds_others = holds_others(nest, l),
 			};
 	copy.block_label = sn_arena_array(&nest->arena, int32_t, nest->blocks.count + 1);
 	for (size_t i = 0; i < nest->blocks.count; i++)

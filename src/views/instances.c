@@ -2,6 +2,7 @@
 #include "profile/instances.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "code/loop_columns.h"
@@ -30,8 +31,13 @@ enum {
 	I_STABILITY,
 	I_SHARE,
 	I_OPEN,
+	I_ABORTED,
 	I_TIMED,
 	I_REPRESENTATIVES,
+	I_STATE,
+	I_PROCESS,
+	I_THREAD,
+	I_INSTANCE,
 };
 
 static const struct sn_column instances_columns[] = {
@@ -55,8 +61,13 @@ static const struct sn_column instances_columns[] = {
 	{ "stability", "stability", SN_CELL_REAL, 3 },
 	{ "share", "share", SN_CELL_SHARE, 0 },
 	{ "open", "open", SN_CELL_INT, 0 },
+	{ "aborted", "aborted", SN_CELL_INT, 0 },
 	{ "timed_instances", "timed", SN_CELL_INT, 0 },
 	{ "representatives", "representatives", SN_CELL_TEXT, 0 },
+	{ "cycles_state", NULL, SN_CELL_TEXT, 0 },
+	{ "process", NULL, SN_CELL_INT, 0 },
+	{ "thread", "thread", SN_CELL_INT, 0 },
+	{ "instance", "instance", SN_CELL_INT, 0 },
 };
 
 static void set_real(struct sn_table *table, size_t column, double value)
@@ -110,7 +121,33 @@ static void names_set(const struct sn_profile *profile, struct sn_table *table, 
 struct rows {
 	const struct sn_profile *profile;
 	const struct sn_profile *counted; /* of struct sn_instances_list */
+	uint64_t timed_cycles;		  /* of the loop, in all threads */
 };
+
+static void set_thread(const struct sn_profile *counted, struct sn_table *table, uint32_t thread)
+{
+	const struct sn_thread *t = &counted->experiment->threads.items[thread];
+
+	sn_table_set_int(table, I_PROCESS, t->process);
+	sn_table_set_int(table, I_THREAD, t->tid);
+}
+
+/* Why no instance of a loop has cycles. */
+static const char *untimed_reason(const struct rows *rows, const struct sn_instances *of)
+{
+	const struct sn_experiment *e = rows->counted->experiment;
+
+	if (of->open == of->instances)
+		return of->open == 1
+			       ? "its instance had no end: it was at work when the run ended, or was left"
+			       : "its instances had no end: they were left";
+	if (e->windows.count)
+		return "what is recorded takes too long to be timed: sonde vprof times it";
+	if (e->variants.count)
+		return "variants ran in its instances, or in those of a loop in or around it: sonde vprof "
+		       "times it";
+	return "none of those that ended was to be timed: --every 1 times all";
+}
 
 static void bucket_set(const struct rows *rows, struct sn_table *table,
 		       const struct sn_instances *of, const struct sn_instance_bucket *bucket)
@@ -119,10 +156,14 @@ static void bucket_set(const struct rows *rows, struct sn_table *table,
 	double share = sn_share(profile->loops[of->loop].inclusive.cpu_ns, profile->total.cpu_ns);
 
 	sn_table_set_int(table, I_TIMED, (int64_t)bucket->timed);
-	if (of->all.timed_cycles)
+	if (of->thread != SN_NONE)
+		set_thread(rows->counted, table, of->thread);
+	if (bucket == &of->all && of->thread == SN_NONE)
+		sn_table_set_real(table, I_SHARE, share);
+	else if (rows->timed_cycles)
 		sn_table_set_real(table, I_SHARE,
 				  share * (double)bucket->timed_cycles /
-					  (double)of->all.timed_cycles);
+					  (double)rows->timed_cycles);
 	set_real(table, I_CYCLES_MIN, bucket->cycles_min);
 	set_real(table, I_CYCLES_MEDIAN, bucket->cycles_median);
 	set_real(table, I_CYCLES_MEAN, bucket->cycles_mean);
@@ -146,44 +187,137 @@ static void bucket_name(struct sn_table *table, int exponent)
 	sn_text_free(&text);
 }
 
-/* The whole loop, then its buckets where they say more. */
-static void loop_rows(const struct sn_profile *profile, struct sn_table *table,
-		      const struct sn_instances_list *list, const struct sn_instances *of)
+static void whole_row(const struct rows *rows, struct sn_table *table,
+		      const struct sn_instances *of)
 {
-	struct rows rows = { profile, list->counted };
-	bool all_timed = of->all.timed == of->instances;
-
-	names_set(profile, table, of->loop);
+	names_set(rows->profile, table, of->loop);
 	sn_table_set_text(table, I_BUCKET, "all");
 	sn_table_set_int(table, I_INSTANCES, (int64_t)of->instances);
 	if (of->has_iterations)
 		sn_table_set_int(table, I_ITERATIONS, (int64_t)of->iterations);
 	sn_table_set_int(table, I_OPEN, (int64_t)of->open);
-	bucket_set(&rows, table, of, &of->all);
-	for (size_t b = 0; of->bucket_count > 1 && b < of->bucket_count; b++) {
+	if (of->has_aborted)
+		sn_table_set_int(table, I_ABORTED, (int64_t)of->aborted);
+	sn_table_set_text(table, I_STATE, of->all.timed ? "timed" : untimed_reason(rows, of));
+	bucket_set(rows, table, of, &of->all);
+}
+
+static void bucket_rows(const struct rows *rows, struct sn_table *table,
+			const struct sn_instances *of)
+{
+	bool all_timed = of->all.timed == of->instances;
+
+	for (size_t b = 0; b < of->bucket_count; b++) {
 		const struct sn_instance_bucket *bucket = &of->buckets[b];
 
-		names_set(profile, table, of->loop);
+		names_set(rows->profile, table, of->loop);
 		bucket_name(table, bucket->exponent);
 		if (all_timed) {
 			sn_table_set_int(table, I_INSTANCES, (int64_t)bucket->timed);
 			sn_table_set_int(table, I_ITERATIONS, (int64_t)bucket->timed_iterations);
 		}
-		bucket_set(&rows, table, of, bucket);
+		sn_table_set_text(table, I_STATE, "timed");
+		bucket_set(rows, table, of, bucket);
 	}
+}
+
+/* The instances that were kept, fastest first. */
+static void instance_rows(const struct rows *rows, struct sn_table *table,
+			  const struct sn_instances *of)
+{
+	for (size_t i = 0; i < of->all.kept_count; i++) {
+		const struct sn_instance *one = &of->all.kept[i];
+
+		names_set(rows->profile, table, of->loop);
+		set_thread(rows->counted, table, one->thread);
+		sn_table_set_int(table, I_INSTANCE, (int64_t)one->timing.number);
+		sn_table_set_int(table, I_ITERATIONS, (int64_t)one->timing.iterations);
+		sn_table_set_real(table, I_CYCLES_MEDIAN, one->cycles_per_iteration);
+		sn_table_set_real(table, I_CYCLES_MEAN, one->cycles_per_iteration);
+		sn_table_set_text(table, I_STATE, "timed");
+	}
+}
+
+enum by { BY_LOOP, BY_BUCKET, BY_THREAD, BY_INSTANCE, BYS };
+
+static void rows_of(const struct sn_profile *profile, struct sn_table *table, enum by by,
+		    const struct sn_instances_list *list, const struct sn_instances *of)
+{
+	struct rows rows = { profile, list->counted, of->all.timed_cycles };
+
+	if (by == BY_THREAD) {
+		rows.timed_cycles = 0;
+		for (size_t i = 0; i < list->count; i++)
+			if (list->items[i].loop == of->loop)
+				rows.timed_cycles += list->items[i].all.timed_cycles;
+	}
+	if (by == BY_INSTANCE)
+		instance_rows(&rows, table, of);
+	else if (by != BY_BUCKET)
+		whole_row(&rows, table, of);
+	/* where they say more */
+	if (by == BY_BUCKET || (by == BY_LOOP && of->bucket_count > 1))
+		bucket_rows(&rows, table, of);
+}
+
+static sn_status by_parse(const char *word, enum by *out, struct sn_error *err)
+{
+	static const char *const names[BYS] = { NULL, "bucket", "thread", "instance" };
+
+	*out = BY_LOOP;
+	for (int i = BY_BUCKET; word && i < BYS; i++)
+		if (!strcmp(word, names[i])) {
+			*out = (enum by)i;
+			return SN_OK;
+		}
+	if (word && !strcmp(word, "path"))
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"instances are not counted by call path: 'sonde show loop' has the "
+			"time of a loop by its callers; --by bucket, thread or instance");
+	return word ? sn_error_set(
+			      err, SN_ERR_USAGE,
+			      "'show instances' has rows --by bucket, thread or instance, not by "
+			      "'%s'",
+			      word)
+		    : SN_OK;
 }
 
 static sn_status instances_fill(const struct sn_view_input *input, struct sn_table *table,
 				struct sn_error *err)
 {
 	struct sn_instances_list list;
+	enum by by;
 
-	(void)err;
-	sn_instances_find(input->profile, &list);
+	if (by_parse(input->by, &by, err) != SN_OK)
+		return SN_ERR_USAGE;
+	if (by == BY_THREAD)
+		sn_instances_find_by_thread(input->profile, &list);
+	else
+		sn_instances_find(input->profile, &list);
 	for (size_t i = 0; i < list.count; i++)
-		loop_rows(input->profile, table, &list, &list.items[i]);
+		rows_of(input->profile, table, by, &list, &list.items[i]);
 	sn_instances_free(&list);
 	return SN_OK;
+}
+
+/* Loops without cycles, and why. */
+static void put_untimed(const struct sn_view_input *input, FILE *out)
+{
+	struct sn_instances_list list;
+	struct rows rows = { .profile = input->profile };
+
+	if (input->by)
+		return;
+	sn_instances_find(input->profile, &list);
+	rows.counted = list.counted;
+	for (size_t i = 0; i < list.count; i++)
+		if (!list.items[i].all.timed)
+			fprintf(out, "%s has no cycles: %s\n",
+				input->profile->program->loops.items[list.items[i].loop]
+					.code->label,
+				untimed_reason(&rows, &list.items[i]));
+	sn_instances_free(&list);
 }
 
 static void why_no_instances(const struct sn_view_input *input, struct sn_text *out)
@@ -231,7 +365,12 @@ static const struct sn_explanation instances_words[] = {
 	  "Instances without an exit: those at work when the run ended, and those left by longjmp, an "
 	  "exception or the end of their thread.",
 	  "instances" },
+	{ "aborted", "count",
+	  "Those of the open instances that longjmp, an exception or the end of their thread has left. "
+	  "Unknown where some are open and not all were to be timed.",
+	  "open" },
 	{ "timed_instances", "count", "Instances that were timed.", NULL },
+	{ "cycles_state", "text", "timed; else why the loop has no cycles.", "timed_instances" },
 	{ "representatives", "text",
 	  "Some of the timed instances, spread over the run, as process:thread:instance; instances "
 	  "of a loop are numbered in each thread from 0.",
@@ -244,7 +383,7 @@ static const struct sn_explanation instances_words[] = {
 #define PAGE_DATA                                                                                  \
 	"bucket,share,instances,iterations,open,timed_instances,iterations_min,iterations_median," \
 	"iterations_max,cycles_min,cycles_median,cycles_mean,cycles_stddev,stability,"             \
-	"representatives"
+	"representatives,aborted,cycles_state"
 
 /* Rows of the loop alone; false: it was not counted. */
 static bool page_rows(const struct sn_loop_page *page, struct sn_table *table)
@@ -256,7 +395,7 @@ static bool page_rows(const struct sn_loop_page *page, struct sn_table *table)
 	sn_instances_find(page->profile, &list);
 	for (size_t i = 0; i < list.count; i++)
 		if (list.items[i].loop == page->number)
-			loop_rows(page->profile, table, &list, &list.items[i]);
+			rows_of(page->profile, table, BY_LOOP, &list, &list.items[i]);
 	sn_instances_free(&list);
 	return table->row_count != 0;
 }
@@ -303,8 +442,10 @@ const struct sn_view sn_view_instances = {
 	.text_columns =
 		"share,instances,iterations,iterations_median,cycles_median,stability,bucket,"
 		"timed_instances,label,function,module",
+	.by_columns = "process,thread,instance,",
 	.page_title = "Loop instances",
 	.is_in_report = true,
 	.fill = instances_fill,
 	.why_empty = why_no_instances,
+	.put_foot = put_untimed,
 };

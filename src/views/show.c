@@ -19,14 +19,18 @@ static char *all_columns(const struct sn_view *view)
 
 /* What is shown unless --cols says otherwise. */
 static char *default_columns(const struct sn_view *view, enum sn_format format,
-			     enum sn_time_kind time)
+			     enum sn_time_kind time, const char *by)
 {
+	struct sn_text text = { 0 };
 	const char *columns = time == SN_TIME_WALL && view->wall_columns ? view->wall_columns
 									 : view->text_columns;
 
 	if (format != SN_FORMAT_TEXT)
 		return sn_view_data_columns(view, time);
-	return columns ? sn_strndup(columns, strlen(columns)) : NULL;
+	if (!columns)
+		return NULL;
+	sn_text_addf(&text, "%s%s", by && view->by_columns ? view->by_columns : "", columns);
+	return sn_text_take(&text);
 }
 
 /* Threads whose blocked time was left out. */
@@ -229,14 +233,14 @@ static char *columns_choose(const struct sn_view *view, const struct sn_view_inp
 		return sn_text_take(&text);
 	}
 	if (!how->columns && input->event) {
-		char *of_time = default_columns(view, how->format, SN_TIME_CPU);
+		char *of_time = default_columns(view, how->format, SN_TIME_CPU, input->by);
 
 		columns = sn_view_event_columns(of_time);
 		free(of_time);
 		return columns;
 	}
 	if (!how->columns)
-		return default_columns(view, how->format, input->time);
+		return default_columns(view, how->format, input->time, input->by);
 	return strcmp(how->columns, "all") != 0 ? sn_view_columns_of(view, how->columns)
 						: all_columns(view);
 }

@@ -2,6 +2,7 @@
 #include "whatif/variants.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "code/loop_columns.h"
@@ -158,8 +159,9 @@ static void set_ratios(struct sn_table *table, const struct sn_variants *row)
 		set_real(table, V_RATIOS + 2, fmax(work, ls) / orig);
 }
 
+/* `exponent` is what it is shown as; -1: as the whole loop. */
 static void variants_row(const struct sn_profile *profile, struct sn_table *table,
-			 const struct sn_variants *row)
+			 const struct sn_variants *row, int exponent)
 {
 	const struct sn_program_loop *loop = &profile->program->loops.items[row->loop];
 
@@ -170,12 +172,12 @@ static void variants_row(const struct sn_profile *profile, struct sn_table *tabl
 			  profile->program->functions.items[loop->function].name);
 	sn_table_set_text(table, V_MODULE, sn_program_module_name(profile->program, loop->module));
 	sn_table_set_real(table, V_COVERAGE, row->coverage);
-	set_bucket(table, row->exponent);
+	set_bucket(table, exponent);
 	sn_table_set_text(table, V_CLASS, sn_loop_class_name(row->class));
 	sn_table_set_text(table, V_LEVEL, row->level);
 	if (row->has_latency)
 		sn_table_set_int(table, V_LATENCY, row->is_latency_bound);
-	if (row->exponent < 0) {
+	if (exponent < 0 || row->exponent < 0) {
 		sn_table_set_int(table, V_INSTANCES, (int64_t)row->instances);
 		sn_table_set_int(table, V_ITERATIONS, (int64_t)row->iterations);
 	}
@@ -186,15 +188,38 @@ static void variants_row(const struct sn_profile *profile, struct sn_table *tabl
 	set_ratios(table, row);
 }
 
+enum by { BY_BOTH, BY_LOOP, BY_BUCKET };
+
+static sn_status by_parse(const char *word, enum by *out, struct sn_error *err)
+{
+	*out = !word ? BY_BOTH : !strcmp(word, "loop") ? BY_LOOP : BY_BUCKET;
+	if (word && *out == BY_BUCKET && strcmp(word, "bucket") != 0)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "'show variants' has rows --by loop or bucket, not by '%s'",
+				    word);
+	return SN_OK;
+}
+
+static void row_by(const struct sn_profile *profile, struct sn_table *table, enum by by,
+		   const struct sn_variants *row)
+{
+	int exponent = by == BY_BUCKET && row->exponent < 0 ? row->only_exponent : row->exponent;
+
+	if (by == BY_BOTH || (by == BY_BUCKET) == (exponent >= 0))
+		variants_row(profile, table, row, exponent);
+}
+
 static sn_status variants_fill(const struct sn_view_input *input, struct sn_table *table,
 			       struct sn_error *err)
 {
 	struct sn_variants_list list;
+	enum by by;
 
-	(void)err;
+	if (by_parse(input->by, &by, err) != SN_OK)
+		return SN_ERR_USAGE;
 	sn_variants_find(input->profile, input->structures, &list);
 	for (size_t i = 0; i < list.count; i++)
-		variants_row(input->profile, table, &list.items[i]);
+		row_by(input->profile, table, by, &list.items[i]);
 	sn_variants_free(&list);
 	return SN_OK;
 }
@@ -290,7 +315,7 @@ static bool page_rows(const struct sn_loop_page *page, struct sn_table *table)
 	sn_variants_find(page->profile, page->input->structures, &list);
 	for (size_t i = 0; i < list.count; i++)
 		if (list.items[i].loop == page->number)
-			variants_row(page->profile, table, &list.items[i]);
+			variants_row(page->profile, table, &list.items[i], list.items[i].exponent);
 	sn_variants_free(&list);
 	return table->row_count != 0;
 }

@@ -47,7 +47,7 @@ struct sn_view_input {
 	struct sn_openmp **openmp;
 	struct sn_replay **replay;
 	const struct sn_sim_config *caches; /* that are simulated; NULL: this machine's */
-	const char *by;			    /* caches: "object", "loop" or "thread"; NULL: object */
+	const char *by; /* --by: what rows are made for; NULL: as the view has it */
 	/* what the static model says, where the caller has it; NULL: views ask it themselves */
 	const struct sn_whatif *whatif;
 	size_t *cursor; /* samples: where to begin, moved on to where the rows end; NULL: all */
@@ -100,6 +100,7 @@ struct sn_view {
 	const struct sn_explanation *words;
 	const char *data_columns; /* CSV and JSON; NULL: all */
 	const char *text_columns; /* NULL: those with a title */
+	const char *by_columns;	  /* text with --by: first these, each with its comma */
 	const char *wall_columns; /* text with --wall; NULL: no wall form */
 	/* further columns of data where rows are trees of their callers (--paths); NULL: no such form */
 	const char *caller_columns;

@@ -409,10 +409,12 @@ static void add_rows(struct finder *finder, struct gathered *from)
 	judge(finder, from->loop);
 	set_counts(finder, &whole);
 	loop_row(from, buckets, count, &whole);
+	whole.only_exponent = count == 1 ? buckets[0].exponent : -1;
 	finish(finder, from, &whole);
 	sn_vec_push(&finder->rows, whole);
 	for (size_t b = 0; count > 1 && b < count; b++) {
 		buckets[b].coverage = whole.coverage;
+		buckets[b].only_exponent = -1;
 		for (int v = SN_VARIANT_ORIG + 1; v < SN_VARIANTS; v++)
 			if (v != SN_VARIANT_FES)
 				set_speedup(&buckets[b].figures[SN_VARIANT_ORIG],

@@ -53,6 +53,7 @@ enum sn_loop_class sn_loop_class_of(const struct sn_variants *variants);
 struct sn_variants {
 	uint32_t loop; /* of the program */
 	int exponent; /* 2^exponent <= iterations of an instance < 2^(exponent + 1); -1: all of them */
+	int only_exponent; /* of a loop whose instances are all in one bucket, that one; else -1 */
 	uint64_t instances, iterations; /* in all; of a bucket 0: not known */
 	double coverage;		/* share of CPU time, all that it calls included */
 	struct sn_variant_figure figures[SN_VARIANTS];

@@ -111,7 +111,7 @@ struct sn_plan_loop {
 	uint32_t recorder;	    /* where the copy that records begins; 0: there is none */
 	uint32_t unit_words; /* it writes at most so many words from one header to the next */
 	uint32_t table, table_bytes; /* of wire/accesses.h: offset in the tables */
-	uint32_t reserved;
+	uint32_t holds_others;	     /* 1: loops within it are counted, too */
 };
 
 /** Bytes of the module that are written over. */

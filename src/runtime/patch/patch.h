@@ -24,6 +24,7 @@ struct sn_patched_loop {
 	int64_t step;			/* 0: iterations are counted one by one */
 	uint32_t stack;			/* of the header, in this image's file */
 	uint32_t guarded;		/* bits of variants */
+	bool holds_others;		/* loops within it are counted, too */
 	uint64_t variants[SN_VARIANTS]; /* where they begin; 0: there is none */
 	uint64_t recorder;		/* likewise */
 	uint32_t unit_words;		/* of it (wire/plan.h) */
@@ -135,7 +136,8 @@ struct sn_variant_loop {
 	/* of the instance that is being timed */
 	uint8_t variant, is_disturbed, is_faulted, is_runaway, is_clean;
 	uint64_t cycles, arrivals;
-	uint64_t usage, cpu; /* when it began: switches and page faults; the CPU */
+	/* when it began: switches, page faults, CPU time of the thread; the CPU */
+	uint64_t switches, faults, cpu_ns, cpu;
 	uint64_t orig_cycles, orig_count;
 	uint64_t spent_cycles; /* by variants of this loop */
 };
@@ -163,7 +165,6 @@ struct sn_variant_context {
 	struct sn_record_instances *open;
 	uint64_t open_stack_pointer;
 	uint64_t spent_cycles; /* by variants */
-	uint64_t last_tsc, worked_cycles;
 };
 
 _Static_assert(offsetof(struct sn_variant_context, loop_stack_pointer) == 128, "as assembled");

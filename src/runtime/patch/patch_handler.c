@@ -37,7 +37,6 @@ void sn_variant_context_begin(struct sn_variant_context *context, uint32_t rando
 
 	context->save_mask = sn_patches.save_mask;
 	context->random = random * 0x9e3779b9u + 1;
-	context->last_tsc = __builtin_ia32_rdtsc();
 	for (unsigned i = 0; i < (SN_PLAN_ZEROS - SN_PLAN_VALUES) / sizeof(*values); i++)
 		values[i] = SN_PLAN_VALUE;
 }

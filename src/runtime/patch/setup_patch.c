@@ -350,6 +350,7 @@ static void note_module(const struct module *module)
 			.header_load_addr = module->info->dlpi_addr + from->header_link_addr,
 			.step = from->counting == SN_PLAN_COUNT_INDUCTION ? from->step : 0,
 			.guarded = from->guarded,
+			.holds_others = from->holds_others != 0,
 			.recorder = from->recorder ? module->code + from->recorder : 0,
 			.unit_words = from->unit_words ? from->unit_words : 1,
 			.table = module->plan.tables + from->table,

@@ -11,8 +11,12 @@ enum {
 	SAMPLE_CYCLES = 5000, /* that a sample takes beside the variant: registers, system calls */
 	RUNAWAY_TIMES = 64,   /* what the loop takes, and not before RUNAWAY_NS */
 	RUNAWAY_NS = 20000000,
-	GAP_PARTS = 4, /* of a second: longer without an instance, the thread was away */
 	PERCENT = 100,
+	SWITCH_NS = 5000, /* another thread came between: with what it drove from the caches */
+	FAULT_NS = 1000,  /* (chosen, as are the ones above and below) */
+	/* disturbances may be such a part of an instance whose CPU time is taken instead */
+	NOISE_PARTS = 100,
+	LONG_NS = 1000000, /* an instance whose CPU time is known well enough */
 };
 
 static bool is_in_place(unsigned variant)
@@ -20,20 +24,55 @@ static bool is_in_place(unsigned variant)
 	return variant != SN_VARIANT_ORIG && variant != SN_VARIANT_PF && variant < SN_VARIANTS;
 }
 
-/* Switches and page faults of the thread so far. */
-static uint64_t usage_now(void)
-{
-	struct rusage usage;
-
-	if (SYS(getrusage, RUSAGE_THREAD, &usage) != 0)
-		return 0;
-	return (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw + (uint64_t)usage.ru_minflt +
-	       (uint64_t)usage.ru_majflt;
-}
-
 static uint64_t ns_of(uint64_t cycles)
 {
 	return cycles * 1000 / (sn_patches.cycles_a_second / 1000000 + 1);
+}
+
+static uint64_t cycles_of(uint64_t ns)
+{
+	return ns * (sn_patches.cycles_a_second / 1000000 + 1) / 1000;
+}
+
+static uint64_t cpu_now_ns(void)
+{
+	struct timespec now = { 0 };
+
+	SYS(clock_gettime, CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Switches and page faults of the thread so far. */
+static void count_usage(uint64_t *switches, uint64_t *faults)
+{
+	struct rusage usage;
+
+	*switches = *faults = 0;
+	if (SYS(getrusage, RUSAGE_THREAD, &usage) != 0)
+		return;
+	*switches = (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw;
+	*faults = (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
+}
+
+/* What was timed, if nothing came between. Something always does in a long instance: of one the CPU time
+ * is taken, if what came between is a small part of it. */
+static void take_time(struct sn_variant_loop *state, uint64_t cycles, bool is_same_cpu)
+{
+	uint64_t switches, faults, disturbed_ns, cpu_ns;
+
+	state->cycles = cycles > sn_patches.null_cycles ? cycles - sn_patches.null_cycles : 0;
+	count_usage(&switches, &faults);
+	switches -= state->switches;
+	faults -= state->faults;
+	state->is_disturbed = switches || faults || !is_same_cpu;
+	if (!state->is_disturbed || !state->cpu_ns || ns_of(cycles) < LONG_NS)
+		return;
+	cpu_ns = cpu_now_ns() - state->cpu_ns;
+	disturbed_ns = (switches + !is_same_cpu) * SWITCH_NS + faults * FAULT_NS;
+	if (cpu_ns < LONG_NS || disturbed_ns > cpu_ns / NOISE_PARTS)
+		return;
+	state->cycles = cycles_of(cpu_ns);
+	state->is_disturbed = 0;
 }
 
 static uint64_t mean_of(const struct sn_variant_loop *state)
@@ -73,17 +112,13 @@ static void shuffle(struct sn_variant_context *context, const struct sn_patched_
 	}
 }
 
-/* May something of so many cycles run in this thread now? */
-static bool is_in_budget(struct sn_variant_context *context, uint64_t cycles)
+/* May something of so many cycles run in this thread now, which has had so much CPU time? */
+static bool is_in_budget(const struct sn_variant_context *context, uint64_t cycles, uint64_t cpu_ns)
 {
-	uint64_t now = __builtin_ia32_rdtsc(), gap = now - context->last_tsc;
-	uint64_t most = sn_patches.cycles_a_second / GAP_PARTS;
+	uint64_t all = cycles_of(cpu_ns), spent = context->spent_cycles;
 
-	context->worked_cycles += gap < most ? gap : most;
-	context->last_tsc = now;
-	return !sn_patches.budget_percent ||
-	       (context->spent_cycles + cycles) / sn_patches.budget_percent <=
-		       context->worked_cycles / PERCENT;
+	return !sn_patches.budget_percent || (spent + cycles) / sn_patches.budget_percent <=
+						     (all > spent ? all - spent : 0) / PERCENT;
 }
 
 uint32_t sn_variant_countdown(const struct sn_record_instances *record)
@@ -190,6 +225,9 @@ uint64_t sn_variant_begin(struct sn_record_instances *record, uint64_t stack_poi
 	state->is_clean = 0;
 	if (!sn_self || sn_state->is_sealed || !sn_is_active() || sn_is_paused())
 		return 0;
+	/* it may be the only one, in which the loops within have all their instances */
+	if (loop->holds_others && record->entries == 1)
+		return 0;
 	/* a handler that came while a loop is timed in a copy that counts nothing else */
 	if (context->open && context->open->is_open && stack_pointer < context->open_stack_pointer)
 		return 0;
@@ -198,10 +236,15 @@ uint64_t sn_variant_begin(struct sn_record_instances *record, uint64_t stack_poi
 		shuffle(context, loop, state);
 	variant = state->orig_count ? state->order[state->order_at] : SN_VARIANT_ORIG;
 	expected = is_in_place(variant) ? mean_of(state) + SAMPLE_CYCLES : SAMPLE_CYCLES;
-	if (!is_in_budget(context, expected))
+	/* where neither the budget nor a long instance needs it, the system call is spared */
+	state->cpu_ns = sn_patches.budget_percent || !state->orig_count ||
+					ns_of(mean_of(state)) > LONG_NS / 4
+				? cpu_now_ns()
+				: 0;
+	if (!is_in_budget(context, expected, state->cpu_ns))
 		return 0;
 	state->variant = variant;
-	state->usage = usage_now();
+	count_usage(&state->switches, &state->faults);
 	if (is_in_place(variant)) {
 		code = begin_in_place(context, state, loop);
 		if (!code)
@@ -229,8 +272,7 @@ static void end_in_place(struct sn_variant_context *context, struct sn_variant_l
 	state->is_runaway = context->is_runaway != 0;
 	if (state->is_faulted || state->is_runaway)
 		state->is_disabled |= (uint8_t)(1u << state->variant);
-	state->is_disturbed = context->begin_cpu != context->end_cpu || usage_now() != state->usage;
-	state->cycles = cycles > sn_patches.null_cycles ? cycles - sn_patches.null_cycles : 0;
+	take_time(state, cycles, context->begin_cpu == context->end_cpu);
 	took = __builtin_ia32_rdtsc() - context->begin_tsc + SAMPLE_CYCLES / 2;
 	context->spent_cycles += took;
 	state->spent_cycles += took;
@@ -312,10 +354,7 @@ bool sn_variant_end(struct sn_record_instances *record, const struct sn_patch_ti
 	if (state->variant >= SN_VARIANTS)
 		return false;
 	if (state->is_clean) {
-		state->cycles = times->cycles > sn_patches.null_cycles
-					? times->cycles - sn_patches.null_cycles
-					: 0;
-		state->is_disturbed = state->cpu != times->cpu || usage_now() != state->usage;
+		take_time(state, times->cycles, state->cpu == times->cpu);
 		state->is_faulted = state->is_runaway = 0;
 		context->open = NULL;
 	}
