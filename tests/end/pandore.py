@@ -897,6 +897,23 @@ int main(void)
   for (i = 0; i < N; i++) printf("%.17g %.17g\\n", D[i][0], D[i][N - 1]);
   return 0; }
 '''
+# the finer grid's elements 2 i and 2 i + 1 lie where the coarser one's i does: only the neighbours' borders move
+GRIDS = '''#define N 32
+#define H 16
+#define P 4
+#include <stdio.h>
+double U[N], C[H];
+dist grids(double U[N] by block(N/P) map regular(0), double C[H] by block(H/P) map regular(0))
+{ int i;
+  for (i = 1; i < H - 1; i++) C[i] = U[2*i-1] + 2 * U[2*i] + U[2*i+1];
+  for (i = 1; i < H - 1; i++) { U[2*i] += C[i]; U[2*i+1] += 0.5 * (C[i] + C[i+1]); } }
+int main(void)
+{ int i;
+  for (i = 0; i < N; i++) U[i] = i * i % 7;
+  grids(U, C);
+  for (i = 0; i < N; i++) printf("%.17g %.17g\\n", U[i], C[i / 2]);
+  return 0; }
+'''
 
 
 def divided():
@@ -905,7 +922,7 @@ def divided():
     below = lambda k: len({i % 4 for i in range(k + 1, 24)} - {k % 4})
     for name, source, messages, size in (
             ('gauss', GAUSS, sum(below(k) for k in range(23)), sum(below(k) * 8 * (24 - k + 1) for k in range(23))),
-            ('floyd', FLOYD, 12 * 3, 12 * 3 * 12 * 8)):
+            ('floyd', FLOYD, 12 * 3, 12 * 3 * 12 * 8), ('grids', GRIDS, 3 + 3, (3 + 3) * 8)):
         text = re.sub(r' by block\([^)]*\) map \w+\([^)]*\)', '', source)
         write('div.c', re.sub(r'^dist ', 'void ', text, flags=re.M))
         subprocess.run(['gcc', '-w', '-ffp-contract=off', 'div.c', '-o', 'div_c'], check=True)

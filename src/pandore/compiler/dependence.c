@@ -237,8 +237,44 @@ static bool is_cut_alike(const struct sn_pnd_var *a, int x, const struct sn_pnd_
 	return sn_pnd_same_size(a->extent[x], a->late_extent[x], b->extent[y], b->late_extent[y]);
 }
 
-/* One node owns both elements whatever the counters: the same blocks in the dimensions that are cut,
- * which need not be the same in number, and the same subscripts there. */
+/* The number of the block, floor(subscript / block), with both divided by what divides the block and all
+ * coefficients: of U[2 * i + 1] in blocks of 512 it is that of i in blocks of 256. */
+static struct sn_affine block_number(const struct sn_affine *subscript, int64_t *block)
+{
+	struct sn_affine a = *subscript;
+	int64_t divisor = *block;
+
+	for (int l = 0; l < SN_NEST_LOOPS_MAX; l++)
+		divisor = gcd(divisor, a.coef[l]);
+	for (int i = 0; i < a.symbol_count; i++)
+		divisor = gcd(divisor, a.symbols[i].coef);
+	for (int l = 0; l < SN_NEST_LOOPS_MAX; l++)
+		a.coef[l] /= divisor;
+	for (int i = 0; i < a.symbol_count; i++)
+		a.symbols[i].coef /= divisor;
+	a.constant = a.constant / divisor - (a.constant % divisor < 0);
+	*block /= divisor;
+	return a;
+}
+
+static bool is_in_one_block(const struct sn_pnd_var *a, int x, const struct sn_affine *a_subscript,
+			    const struct sn_pnd_var *b, int y, const struct sn_affine *b_subscript)
+{
+	int64_t a_block = a->block[x], b_block = b->block[y];
+	struct sn_affine a_number, b_number;
+
+	if (is_cut_alike(a, x, b, y) && affine_equal(a_subscript, b_subscript))
+		return true;
+	if (a->late_block[x] || a->late_extent[x] || b->late_block[y] || b->late_extent[y] ||
+	    a->grid[x] != b->grid[y] || !a_subscript->ok || !b_subscript->ok)
+		return false;
+	a_number = block_number(a_subscript, &a_block);
+	b_number = block_number(b_subscript, &b_block);
+	return a_block == b_block && affine_equal(&a_number, &b_number);
+}
+
+/* One node owns both elements whatever the counters: the same numbers of blocks in the dimensions that
+ * are cut, which need not be the same in number. */
 static bool is_aligned(const struct sn_pnd_var *a, const struct sn_affine *a_subs,
 		       const struct sn_pnd_var *b, const struct sn_affine *b_subs)
 {
@@ -252,7 +288,7 @@ static bool is_aligned(const struct sn_pnd_var *a, const struct sn_affine *a_sub
 	    (count && a->is_wrapped != b->is_wrapped && a->blocks_per_node > 1))
 		return false;
 	for (int k = 0; k < count; k++)
-		if (!is_cut_alike(a, x[k], b, y[k]) || !affine_equal(&a_subs[x[k]], &b_subs[y[k]]))
+		if (!is_in_one_block(a, x[k], &a_subs[x[k]], b, y[k], &b_subs[y[k]]))
 			return false;
 	return true;
 }

@@ -209,6 +209,20 @@ TEST(targets_of_different_rank_have_one_owner)
 	CHECK_INT(nest.loops[0].mode, SN_LOOP_PLAIN);
 }
 
+TEST(elements_that_no_block_parts_have_one_owner)
+{
+	plan(ROWS, "for (i = 0; i < 8; i++) { V[2 * i] = 1; V[2 * i + 1] = 2; }");
+	CHECK_INT(nest.loops[0].mode, SN_LOOP_OWN);
+	plan(ROWS, "for (i = 0; i < 8; i++) V[2 * i] = B[2 * i + 1][i];");
+	CHECK_STRING(placed("B[2 * i + 1][i]"), "local");
+	/* the block ends between them */
+	plan(ROWS, "for (i = 1; i < 8; i++) { V[2 * i] = 1; V[2 * i - 1] = 2; }");
+	CHECK_INT(nest.loops[0].mode, SN_LOOP_PLAIN);
+	plan("by block(3,16) map wrapped(0,1)",
+	     "for (i = 0; i < 8; i++) { A[2 * i][0] = 1; A[2 * i + 1][0] = 2; }");
+	CHECK_INT(nest.loops[0].mode, SN_LOOP_PLAIN);
+}
+
 TEST(a_scalar_of_one_iteration_is_its_users)
 {
 	plan(ROWS, "for (i = 0; i < 16; i++) { s = B[i][0] * 2; V[i] = s; }");
