@@ -2,10 +2,13 @@
 #include "causal/page.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/stats.h"
+#include "causal/elsewhere.h"
 #include "causal/page_parts.h"
+#include "code/image.h"
 
 enum { CACHE_LINE_BYTES = 64 };
 
@@ -72,4 +75,69 @@ double sn_causal_share_beside(const struct sn_causal_control *page, uint32_t num
 	}
 	free(is_counted);
 	return sn_share(cpu_ns, profile->total.cpu_ns);
+}
+
+/* ---- another place ---- */
+
+enum { PLACES_MOST = 8 };
+
+static void add_where(struct sn_structure *structure, uint64_t link_addr, struct sn_text *where)
+{
+	struct sn_location at;
+
+	if (!sn_structure_locate(structure, link_addr, &at))
+		sn_text_addf(where, "0x%llx", (unsigned long long)link_addr);
+	else if (at.frames[0].file && at.frames[0].line)
+		sn_text_addf(where, "%s:%u in %s", sn_base_name(at.frames[0].file),
+			     at.frames[0].line, at.frames[0].name);
+	else
+		sn_text_addf(where, "%s+0x%llx", at.frames[0].name,
+			     (unsigned long long)(link_addr - at.function->link_addr));
+}
+
+static bool move_in(struct sn_causal_control *page, uint32_t number,
+		    const struct sn_analysis *analysis, struct sn_structure *structure,
+		    const struct sn_module *module, double share_most, struct sn_text *where)
+{
+	struct sn_causal_progress *point = &page->points[number];
+	uint64_t places[PLACES_MOST], was = point->link_addr;
+	size_t count =
+		sn_causal_places_elsewhere(structure, was, module->is_main, places, PLACES_MOST);
+	const char *name;
+
+	for (size_t i = 0; i < count; i++) {
+		point->link_addr = places[i];
+		if (sn_causal_share_beside(page, number, analysis, &name) < share_most) {
+			add_where(structure, places[i], where);
+			return true;
+		}
+	}
+	point->link_addr = was;
+	return false;
+}
+
+bool sn_causal_move_place(struct sn_causal_control *page, uint32_t number,
+			  const struct sn_analysis *analysis, double share_most,
+			  struct sn_text *where)
+{
+	const struct sn_experiment *e = analysis->experiment;
+	bool is_moved = false;
+
+	for (uint32_t m = 0; m < e->modules.count && !is_moved; m++) {
+		const struct sn_module *module = &e->modules.items[m];
+		struct sn_structure *structure = NULL;
+		struct sn_image *image = NULL;
+
+		/* the file itself: an extract has only what samples met */
+		if (module->kind == SN_MODULE_FILE &&
+		    has_place(page, &page->points[number], analysis, m) &&
+		    sn_image_open(module->path, NULL, &image, NULL) == SN_OK &&
+		    !strcmp(sn_image_id(image), module->build_id) &&
+		    sn_structure_open(image, &structure, NULL) == SN_OK)
+			is_moved = move_in(page, number, analysis, structure, module, share_most,
+					   where);
+		sn_structure_free(structure);
+		sn_image_free(image);
+	}
+	return is_moved;
 }

@@ -37,6 +37,13 @@ sn_status sn_causal_page_add_place(struct sn_causal_control *page, uint32_t numb
 double sn_causal_share_beside(const struct sn_causal_control *page, uint32_t number,
 			      const struct sn_analysis *analysis, const char **name);
 /**
+ * Moves a place to another instruction that is reached as often (elsewhere.h), beside which there is less than `share_most` of
+ * CPU time; `where` gets its line or function. False: there is none, and nothing is changed.
+ */
+bool sn_causal_move_place(struct sn_causal_control *page, uint32_t number,
+			  const struct sn_analysis *analysis, double share_most,
+			  struct sn_text *where);
+/**
  * Adds, after the candidates, the code in which threads wait or do a runtime's work: modules of MPI and OpenMP, their
  * functions within the program, loops that wait actively; and modules that a runtime calls as well as the program does.
  * Candidates with their callees have from then on the share of CPU time that is no waiting.

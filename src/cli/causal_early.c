@@ -196,6 +196,25 @@ static bool slows_code(const struct sn_cli_causal *c, struct sn_text *text)
 	return false;
 }
 
+/* A breakpoint slows the code beside it: then one at another instruction, which is reached as often, does as well. */
+static void move_points(struct sn_cli_causal *c)
+{
+	const char *name;
+
+	for (uint32_t p = 0; p < SN_CAUSAL_POINTS_MAX; p++) {
+		const struct sn_causal_progress *point = &c->page->points[p];
+		struct sn_text where = { 0 };
+
+		if (point->kind == SN_CAUSAL_PLACE &&
+		    sn_causal_share_beside(c->page, p, c->analysis, &name) >= SLOWED_SHARE_MOST &&
+		    sn_causal_move_place(c->page, p, c->analysis, SLOWED_SHARE_MOST, &where))
+			sn_cli_causal_say(
+				c, "a breakpoint at '%s' would slow %s, so it is watched at %s",
+				point->name, name, where.chars);
+		sn_text_free(&where);
+	}
+}
+
 /* What the run that found the code says of experiments, before there is time spent on them. */
 sn_status sn_cli_causal_say_early(struct sn_cli_causal *c, struct sn_error *err)
 {
@@ -203,6 +222,7 @@ sn_status sn_cli_causal_say_early(struct sn_cli_causal *c, struct sn_error *err)
 	struct sn_text why = { 0 };
 	sn_status status = SN_OK;
 
+	move_points(c);
 	if (c->is_forced)
 		return SN_OK;
 	if (c->first_page && c->first_page->sealed_processes) {

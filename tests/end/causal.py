@@ -394,25 +394,31 @@ t.equal({row['reason'] for row in t.show('causal', experiment='x-failing')['rows
 
 beside = program('beside', r'''
 static volatile long sink;
-void visited(void), apart(void);
+void visited(void), twice(void), longer(void), apart(void);
 void work(long);
 __asm__(".text\n.p2align 6\n.globl work\n.type work,@function\nwork: 1: sub $1, %rdi\njnz 1b\nret\n.size work, .-work\n"
 	".globl visited\n.type visited,@function\nvisited: ret\n.size visited, .-visited\n"
+	".globl twice\n.type twice,@function\ntwice: ret\n.size twice, .-twice\n"
+	".globl longer\n.type longer,@function\nlonger: .fill 60, 1, 0x90\nret\n.size longer, .-longer\n"
 	".p2align 6\n.globl apart\n.type apart,@function\napart: ret\n.size apart, .-apart\n.p2align 6\n");
 static void *other(void *n) { for (int i = 0; i < 20; i++) work(20000000); return n; }
 int main(void)
 {
 	pthread_t thread;
 	pthread_create(&thread, NULL, other, NULL);
-	for (int i = 0; i < 20; i++) { work(20000000); visited(); apart(); }
+	for (int i = 0; i < 20; i++) { work(20000000); twice(); visited(); longer(); apart(); twice(); longer(); }
 	pthread_join(thread, NULL);
 	return 0;
 }
 ''')
-run = t.run('causal', '-o', 'x-beside', '--progress', 'visited', '--target', 'work', '--max-time', '1', '--', beside)
+run = t.run('causal', '-o', 'x-beside', '--progress', 'twice', '--target', 'work', '--max-time', '1', '--', beside)
 t.check(run.returncode == 0 and 'shares a line of the instruction cache with' in run.stderr and 'No experiments' in run.stderr,
         'a breakpoint that would slow hot code is refused', run.stderr)
 t.equal({row['reason'] for row in t.show('causal', experiment='x-beside')['rows']}, {'slowed-code'}, 'which the answer tells')
+run = t.run('causal', '--force', '-o', 'x-call', '--latency', 'visited..longer', '--target', 'work', '--max-time', '3', '--runs', '2', '--', beside)
+t.check("at 'visited' would slow work+0x0, so it is watched at beside.c:" in run.stderr and ' in main' in run.stderr, 'unless its only call can be watched', run.stderr)
+t.check("at 'longer' would slow work+0x0, so it is watched at longer+0x37" in run.stderr, 'or its own code further on', run.stderr)
+t.check('was never reached' not in run.stderr, 'which counts', run.stderr)
 run = t.run('causal', '-o', 'x-apart', '--progress', 'apart', '--target', 'work', '--max-time', '1', '--', beside)
 t.check('shares a line' not in run.stderr, 'in a line of its own it is not', run.stderr)
 
@@ -453,15 +459,15 @@ for name, head, compiler, flags, before in (('team', TEAM, 'gcc', ('-fopenmp',),
     below = t.compile(f'./below-{name}.c', *FLAGS, *flags, compiler=compiler, output=f'./below-{name}')
     os.environ['OMP_WAIT_POLICY'] = 'active'
     experiment, made, again = f'x-below-{name}', [], ()
-    for _ in range(4):  # until the code had its turn
+    for seconds in ('1.2', '4', '12', '36'):  # until the code had its turn
         run = t.run('causal', '--force', '-q', *(again or ('-o', experiment)), '--target', 'exchange', '--target', 'main', '--with-callees', '--speedups', '50',
-                    '--max-time', '1.2', '--runs', '1', '--', *before, below, '80')
+                    '--max-time', seconds, '--runs', '1', '--', *before, below, '80')
         made, again = [row for row in trials(experiment).get('trial', []) if row[2] == '0'], ('--from', experiment)
-        if made:
+        hits, samples = (sum(int(row[column]) for row in made) for column in (9, 8))
+        if samples >= 200:
             break
     os.environ.pop('OMP_WAIT_POLICY')
     t.equal(run.returncode, 0, f'{name}: the program is what it was')
-    hits, samples = (sum(int(row[column]) for row in made) for column in (9, 8))
     t.check(0 < hits < 0.25 * samples, f'{name}: a tenth of one of two is in the code that the other one waits in', (hits, samples), run.stderr)
     share = {row['name']: row['cpu_share'] for row in t.show('causal', experiment=experiment)['rows']}
     t.check(0 < share['exchange'] < 0.25, f'{name}: and its share of CPU time has no waiting', share)

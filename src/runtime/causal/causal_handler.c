@@ -239,7 +239,11 @@ static void after_sample(struct sn_thread *self, uint64_t pc, int64_t cpu_ns)
 			make_due(causal->had);
 		}
 	}
-	pay(causal, PAUSE_LEAST_AT_SAMPLE_NS);
+	/* a thread that has just been woken may be sampled before it is known whether it need not pay */
+	if (causal->call && !causal->is_call_sampled)
+		causal->is_call_sampled = true;
+	else
+		pay(causal, PAUSE_LEAST_AT_SAMPLE_NS);
 }
 
 /* ---- waits for others ---- */
@@ -248,6 +252,7 @@ static void wait_begins(struct sn_causal *causal, uint64_t call)
 {
 	follow(causal);
 	causal->call = call;
+	causal->is_call_sampled = false;
 	causal->call_ns = sn_now_ns();
 	causal->call_due = due_now();
 	causal->call_had = causal->had;
@@ -381,6 +386,8 @@ static void after_call(struct sn_thread *self, const struct sn_call *call)
 	else if (causal->call == call->begin && due_now() != causal->call_due &&
 		 !causal->is_beats_own && ran_out_of_time(call))
 		count(&sn_causal_control->timed_waits);
+	if (causal->call == call->begin)
+		causal->call = 0;
 	sn_leave(self);
 	errno = saved_errno;
 }
