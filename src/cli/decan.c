@@ -40,9 +40,21 @@ static sn_status read_variants(const struct sn_args *args, uint32_t *bits, struc
 	return SN_OK;
 }
 
+/* One of the option's values. */
+static uint32_t threads_of(const struct sn_args *args)
+{
+	const char *word = sn_args_value(args, "threads");
+
+	return !word || !strcmp(word, "each") ? SN_VARIANT_THREADS_EACH
+	       : !strcmp(word, "one")	      ? SN_VARIANT_THREADS_ONE
+					      : SN_VARIANT_THREADS_ALL;
+}
+
 static int decan_run(const struct sn_args *args)
 {
-	struct sn_loop_run run = { .command = "decan", .view = "variants" };
+	struct sn_loop_run run = { .command = "decan",
+				   .view = "variants",
+				   .threads = threads_of(args) };
 	struct sn_error err;
 	long long budget;
 	sn_status status = sn_cli_every(args, &run.every, &err);
@@ -69,6 +81,10 @@ static const struct sn_option decan_options[] = {
 	SN_LOOP_CHOICE_OPTIONS("top:50"),
 	{ "every", 0, "K", "a variant in one of K instances, whatever that costs", NULL },
 	{ "budget", 0, "PERCENT", "CPU time that variants may add (20 unless said)", NULL },
+	{ "threads", 0, "WHICH",
+	  "variants of a loop run in each thread by turns of its own (unless said), in one thread beside the "
+	  "loop as it is in the others, or in all threads at once: the same variant in the same instances",
+	  "each|one|all" },
 	{ "from", 0, "EXPERIMENT",
 	  "an experiment of the same program says which loops are hot; no first run", NULL },
 	SN_RECORD_OPTIONS,

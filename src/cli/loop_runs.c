@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/alloc.h"
 #include "cli/analysis_options.h"
@@ -16,6 +17,7 @@
 #include "record/streams.h"
 #include "rewrite/rewrite.h"
 #include "whatif/plans.h"
+#include "whatif/untouched.h"
 
 /* The experiment that says which loops are hot: the one of --from, or that of a run of its own. */
 static int find_first(const struct sn_args *args, struct sn_text *path)
@@ -163,12 +165,32 @@ static void say_outcome(const struct sn_loop_run *run, const struct sn_loop_plan
 			"were recorded until then, since then instances are only counted\n");
 }
 
+static double seconds_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* What the loops took before, for who compares the copies with them. */
+static void keep_untouched(const struct sn_profile *first, double counter_hz,
+			   const struct sn_record_result *result)
+{
+	struct sn_error err;
+
+	if (result->experiment_path.chars &&
+	    sn_untouched_write(first, counter_hz, result->experiment_path.chars, &err) != SN_OK)
+		sn_error_print(&err);
+}
+
 static void run_counted(const struct sn_args *args, const struct sn_loop_run *run,
 			const struct sn_loop_plans *plans, const char *into,
 			struct sn_record_result *result)
 {
 	struct sn_record_options what = { .every = run->every,
 					  .budget_percent = run->budget_percent,
+					  .variant_threads = run->threads,
 					  .has_accesses = run->variants & SN_REWRITER_RECORDER,
 					  .max_bytes = run->max_bytes,
 					  .output = into };
@@ -190,6 +212,8 @@ sn_status sn_cli_loop_run_of(const struct sn_args *args, const struct sn_loop_ru
 			     struct sn_error *err)
 {
 	struct sn_loop_plans plans = { 0 };
+	uint64_t begin;
+	double begin_s;
 	sn_status status = make_plans(args, run, analysis, unless_said, &plans, err);
 
 	if (status != SN_OK)
@@ -199,7 +223,13 @@ sn_status sn_cli_loop_run_of(const struct sn_args *args, const struct sn_loop_ru
 			verb_of(run), 100 * plans.covered_share);
 		say_refusals(analysis, run, &plans);
 	}
+	begin_s = seconds_now();
+	begin = __builtin_ia32_rdtsc();
 	run_counted(args, run, &plans, into, result);
+	if (run->variants && !(run->variants & SN_REWRITER_RECORDER))
+		keep_untouched(analysis->profile,
+			       (double)(__builtin_ia32_rdtsc() - begin) / (seconds_now() - begin_s),
+			       result);
 	if (!sn_args_flag(args, "quiet"))
 		say_outcome(run, &plans, result);
 	sn_loop_plans_free(&plans);

@@ -13,6 +13,7 @@ struct sn_loop_run {
 	uint32_t variants;	    /* bits (1 << enum sn_decan_variant), as in sn_rewriter_plan */
 	uint32_t every;		    /* one in so many instances is timed; 0: found while running */
 	uint32_t budget_percent;    /* of variants; 0: no limit */
+	uint32_t threads;	    /* enum sn_variant_threads */
 	uint64_t max_bytes;	    /* of data, where --max-size says nothing; 0: no limit */
 	/* of chosen loops that lie in each other the one with most time of its own runs as a copy */
 	bool is_one_of_nest;

@@ -336,6 +336,7 @@ static const char *const our_names[] = {
 	"*.data",	       /* record, import */
 	"*.trace",	       /* record of what it traced */
 	"roofs.tsv",	       /* record: what the machine can do */
+	"untouched.tsv",       /* decan: what loops took before they ran as copies */
 	"*.monitor",	       /* the runtime, under an agent */
 	"*.agent",	       /* search's agent */
 	"search.spool",	       /* search's agent: the executions that its steps measured */

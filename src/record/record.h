@@ -67,8 +67,9 @@ struct sn_record_options {
 	struct sn_steer *steer;	  /* threads are held up as this says; NULL: not */
 	/* a run of which nothing is kept: its folder, which the caller removes; NULL: an experiment */
 	const char *scratch;
-	uint32_t budget_percent; /* that variants of loops may take; 0: no limit */
-	uint32_t every;		 /* one in so many instances is timed; 0: found while running */
+	uint32_t budget_percent;  /* that variants of loops may take; 0: no limit */
+	uint32_t variant_threads; /* enum sn_variant_threads */
+	uint32_t every;		  /* one in so many instances is timed; 0: found while running */
 };
 
 struct sn_record_result {

@@ -45,7 +45,8 @@ void sn_settings_text(const struct sn_record_options *o, const char *folder, uin
 	else
 		sn_text_addf(text, "follow=%s;", o->follow);
 	if (o->plan_count)
-		sn_text_addf(text, "plans=1;every=%u;budget=%u;", o->every, o->budget_percent);
+		sn_text_addf(text, "plans=1;every=%u;budget=%u;threads=%u;", o->every,
+			     o->budget_percent, o->variant_threads);
 	if (o->steer)
 		sn_text_add(text, "causal=1;");
 	sn_text_addf(text, "dir=%s", folder);

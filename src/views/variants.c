@@ -43,6 +43,8 @@ enum {
 	V_LATENCY,
 	V_INSTANCES,
 	V_ITERATIONS,
+	V_REFERENCE,
+	V_BIAS,
 	V_FIGURES,
 	FIGURE_COLUMNS = 7,
 	V_GAINS = V_FIGURES + SN_VARIANTS * FIGURE_COLUMNS,
@@ -68,6 +70,8 @@ static const struct sn_column variants_columns[] = {
 	{ "latency_bound", NULL, SN_CELL_BOOL, 0 },
 	{ "instances", "instances", SN_CELL_INT, 0 },
 	{ "iterations", NULL, SN_CELL_INT, 0 },
+	{ "ref_cycles", NULL, SN_CELL_REAL, 2 },
+	{ "copy_bias", NULL, SN_CELL_REAL, 3 },
 	FIGURES("orig"),
 	FIGURES("ls"),
 	FIGURES("fp"),
@@ -83,9 +87,10 @@ static const struct sn_column variants_columns[] = {
 	{ "orig_per_dl1", NULL, SN_CELL_REAL, 2 },
 	{ "fp_per_ls", "fp per ls", SN_CELL_REAL, 2 },
 	{ "saturation", NULL, SN_CELL_REAL, 2 },
+	{ "dl1_per_cqa", NULL, SN_CELL_REAL, 2 },
 };
 
-_Static_assert(sizeof(variants_columns) / sizeof(*variants_columns) == V_RATIOS + 3,
+_Static_assert(sizeof(variants_columns) / sizeof(*variants_columns) == V_RATIOS + 4,
 	       "the columns are those that are filled");
 
 static void set_real(struct sn_table *table, size_t column, double value)
@@ -157,6 +162,7 @@ static void set_ratios(struct sn_table *table, const struct sn_variants *row)
 	set_real(table, V_RATIOS + 1, work / ls);
 	if (!isnan(work) && !isnan(ls))
 		set_real(table, V_RATIOS + 2, fmax(work, ls) / orig);
+	set_real(table, V_RATIOS + 3, row->dl1_per_cqa);
 }
 
 /* `exponent` is what it is shown as; -1: as the whole loop. */
@@ -181,11 +187,18 @@ static void variants_row(const struct sn_profile *profile, struct sn_table *tabl
 		sn_table_set_int(table, V_INSTANCES, (int64_t)row->instances);
 		sn_table_set_int(table, V_ITERATIONS, (int64_t)row->iterations);
 	}
+	set_real(table, V_REFERENCE, row->ref_cycles);
+	set_real(table, V_BIAS, row->copy_bias);
 	for (int v = 0; v < SN_VARIANTS; v++)
 		set_figure(table, (enum sn_decan_variant)v, &row->figures[v]);
 	for (size_t g = 0; g < sizeof(gained) / sizeof(*gained); g++)
 		set_gain(table, V_GAINS + g * GAIN_COLUMNS, &row->figures[gained[g]]);
 	set_ratios(table, row);
+}
+
+static const struct sn_machine *machine_of(const struct sn_view_input *input)
+{
+	return input->machine ? input->machine->machine : NULL;
 }
 
 enum by { BY_BOTH, BY_LOOP, BY_BUCKET };
@@ -218,6 +231,7 @@ static sn_status variants_fill(const struct sn_view_input *input, struct sn_tabl
 	if (by_parse(input->by, &by, err) != SN_OK)
 		return SN_ERR_USAGE;
 	sn_variants_find(input->profile, input->structures, &list);
+	sn_variants_compare(machine_of(input), input->profile, input->structures, &list);
 	for (size_t i = 0; i < list.count; i++)
 		row_by(input->profile, table, by, &list.items[i]);
 	sn_variants_free(&list);
@@ -275,11 +289,26 @@ static void why_no_variants(const struct sn_view_input *input, struct sn_text *o
 
 static const struct sn_explanation variants_words[] = {
 	{ "level", "text",
-	  "Of loops bound by data: the memory that they are in. In 'show caches' the simulated level "
+	  "Of loops bound by data: where they are, by what DL1 gains and by what the static model says "
+	  "of each level. Not known where two levels fit. In 'show caches' the simulated level "
 	  "that the row is of: L1, L2, L3 or TLB.",
 	  "class" },
 	{ "latency_bound", "true or false",
-	  "Of loops bound by data: each load waits for the one before.", "level" },
+	  "Of loops bound by data: a load in each iteration waits for the one of the iteration before, as "
+	  "where a list is followed. False: bandwidth, or misses that the core overlaps.",
+	  "level" },
+	{ "ref_cycles", "cycles",
+	  "Cycles an iteration of the loop where it ran as it is, by the samples of the run before and "
+	  "the iterations of this one. Known to 2/sqrt(samples); from 100 samples on.",
+	  "copy_bias" },
+	{ "copy_bias", "ratio",
+	  "ORIG by ref_cycles: what running as a copy changed. The run before must have done the same "
+	  "work.",
+	  "ref_cycles" },
+	{ "dl1_per_cqa", "ratio",
+	  "DL1 by what the static model says of data in first-level cache; the model counts core cycles, "
+	  "so a core that is not at its nominal clock moves it.",
+	  "dl1_cycles" },
 	FIGURE_WORDS("orig", "the loop as it is"),
 	FIGURE_WORDS("ls", "LS, the loop's loads and stores without its arithmetic"),
 	FIGURE_WORDS("fp", "FP, the loop without loads and stores"),
@@ -313,6 +342,7 @@ static bool page_rows(const struct sn_loop_page *page, struct sn_table *table)
 	sn_table_init(table, variants_columns,
 		      sizeof(variants_columns) / sizeof(*variants_columns));
 	sn_variants_find(page->profile, page->input->structures, &list);
+	sn_variants_compare(machine_of(page->input), page->profile, page->input->structures, &list);
 	for (size_t i = 0; i < list.count; i++)
 		if (list.items[i].loop == page->number)
 			variants_row(page->profile, table, &list.items[i], list.items[i].exponent);
@@ -323,8 +353,9 @@ static bool page_rows(const struct sn_loop_page *page, struct sn_table *table)
 static void put_variants(const struct sn_loop_page *page, FILE *out)
 {
 	struct sn_table_view how = {
-		.columns = "bucket,class,orig_cycles,ls_cycles,fp_cycles,arith_cycles,dl1_cycles,"
-			   "fes_cycles,pf_cycles,dl1_speedup,orig_samples",
+		.columns =
+			"bucket,class,level,orig_cycles,ls_cycles,fp_cycles,arith_cycles,dl1_cycles,"
+			"fes_cycles,pf_cycles,dl1_speedup,orig_samples",
 	};
 	struct sn_table table;
 	struct sn_error err;
@@ -361,7 +392,7 @@ const struct sn_view sn_view_variants = {
 	.column_count = sizeof(variants_columns) / sizeof(*variants_columns),
 	.words = variants_words,
 	.text_columns =
-		"coverage_share,class,orig_cycles,ls_cycles,fp_cycles,arith_cycles,dl1_cycles,"
+		"coverage_share,class,level,orig_cycles,ls_cycles,fp_cycles,arith_cycles,dl1_cycles,"
 		"fes_cycles,pf_cycles,dl1_speedup,bucket,label,function",
 	.page_title = "Loop variants",
 	.is_in_report = true,

@@ -278,6 +278,9 @@ enum sn_loop_class sn_loop_class_of(const struct sn_variants *v)
 		return SN_CLASS_COMPUTE;
 	if (ls == FASTER && fp == FASTER)
 		return SN_CLASS_NEITHER;
+	/* LS is not there, or its timings differ too much: DL1 is all of the loop but for where its data are */
+	if (fp == FASTER && v->figures[SN_VARIANT_DL1].speedup_range.low * EXPLAINS > 1)
+		return SN_CLASS_DATA;
 	return SN_CLASS_UNKNOWN;
 }
 
@@ -357,7 +360,11 @@ static size_t bucket_rows(struct gathered *from, struct sn_variants *rows)
 		bool is_there = false;
 		struct sn_variants *row = &rows[count];
 
-		*row = (struct sn_variants){ .loop = from->loop, .exponent = b };
+		*row = (struct sn_variants){ .loop = from->loop,
+					     .exponent = b,
+					     .ref_cycles = NAN,
+					     .copy_bias = NAN,
+					     .dl1_per_cqa = NAN };
 		for (int v = 0; v < SN_VARIANTS; v++) {
 			clear_figure(&row->figures[v]);
 			summarize(&from->cells[v][b], &row->figures[v]);
@@ -377,7 +384,10 @@ static void loop_row(const struct gathered *from, const struct sn_variants *buck
 				     .exponent = -1,
 				     .coverage = row->coverage,
 				     .instances = row->instances,
-				     .iterations = row->iterations };
+				     .iterations = row->iterations,
+				     .ref_cycles = NAN,
+				     .copy_bias = NAN,
+				     .dl1_per_cqa = NAN };
 	join_buckets(from, buckets, count, SN_VARIANT_ORIG, &row->figures[SN_VARIANT_ORIG], &orig);
 	for (int v = SN_VARIANT_ORIG + 1; v < SN_VARIANTS; v++) {
 		join_buckets(from, buckets, count, (enum sn_decan_variant)v, &row->figures[v],

@@ -6,6 +6,7 @@
 #define SN_WHATIF_VARIANTS_H
 
 #include "base/stats.h"
+#include "machine/machine.h"
 #include "profile/profile.h"
 #include "profile/structures.h"
 #include "wire/variants.h"
@@ -61,6 +62,10 @@ struct sn_variants {
 	const char *level; /* of class DATA: "L1", "L2", "L3", "RAM"; NULL: not known */
 	bool is_latency_bound;
 	bool has_latency; /* is_latency_bound is known */
+	/* Of a whole loop, NaN: not known. Cycles an iteration of the loop where it ran as it is (by the samples of the
+	 * run before), and ORIG by them. */
+	double ref_cycles, copy_bias;
+	double dl1_per_cqa; /* DL1 by what the static model says of data in first-level cache */
 };
 
 struct sn_variants_list {
@@ -74,6 +79,9 @@ struct sn_variants_list {
  * loop cannot have a variant. */
 void sn_variants_find(const struct sn_profile *profile, struct sn_structures *structures,
 		      struct sn_variants_list *out);
+/** Adds what the static model (`machine` may be NULL) and the run before say: `level` and what stands behind it. */
+void sn_variants_compare(const struct sn_machine *machine, const struct sn_profile *profile,
+			 struct sn_structures *structures, struct sn_variants_list *list);
 /** Why this loop cannot have variants at all, as what follows "because"; NULL: it can. */
 const char *sn_variants_refusal(struct sn_structure *structure, const struct sn_loop *loop);
 void sn_variants_free(struct sn_variants_list *list);

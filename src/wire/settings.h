@@ -64,8 +64,9 @@ struct sn_settings {
 	uint32_t has_plans;	  /* plans=1: dir has plans of copied loops (wire/plan.h) */
 	uint32_t is_causal;	  /* causal=1: dir has a control page (wire/causal.h) */
 	uint32_t is_monitored; /* monitor=1: an agent says when sources are on (wire/monitor.h) */
-	uint32_t every;	 /* every=: one in so many instances is timed; 0: found while running */
-	uint32_t budget; /* budget=: percent of CPU time that variants of loops may take */
+	uint32_t every;	  /* every=: one in so many instances is timed; 0: found while running */
+	uint32_t threads; /* threads=: enum sn_variant_threads, whose instances have variants */
+	uint32_t budget;  /* budget=: percent of CPU time that variants of loops may take */
 	uint32_t counter_count;
 	struct sn_counter_spec counters[SN_COUNTERS_MAX]; /* counters=: as wire/counters.h says */
 	enum sn_follow follow;				  /* follow=all|fork|exec|none|regex */
@@ -199,6 +200,8 @@ static inline int sn_settings_parse(const char *text, struct sn_settings *settin
 			settings->every = (uint32_t)(number < UINT32_MAX ? number : UINT32_MAX);
 		else if (sn_settings_key_is(text, "budget"))
 			settings->budget = (uint32_t)(number < 1000 ? number : 1000);
+		else if (sn_settings_key_is(text, "threads"))
+			settings->threads = (uint32_t)(number < 3 ? number : 0);
 		else if (sn_settings_key_is(text, "counters"))
 			settings->counter_count = sn_counters_parse(value, settings->counters);
 		else if (sn_settings_key_is(text, "follow"))

@@ -21,6 +21,14 @@ enum sn_decan_variant {
 
 enum { SN_VARIANT_BUCKETS = 40 };
 
+/** In which threads variants of a loop run. */
+enum sn_variant_threads {
+	SN_VARIANT_THREADS_EACH, /* in each, which takes turns by itself */
+	SN_VARIANT_THREADS_ONE, /* in the first that comes to the loop; the others run it as it is */
+	/* in all: the n-th that is chosen in a thread is the same instance and the same variant in each */
+	SN_VARIANT_THREADS_ALL,
+};
+
 /** Instances of a thread in a loop whose iterations are between two powers of two, in which one
  *  variant was timed. */
 struct sn_record_variant {

@@ -79,6 +79,11 @@ for row in rows.values():
         if mid is not None and not low <= mid <= high:
             t.check(False, 'the interval holds the median', row['function'], v, low, mid, high)
 
+t.check(all(r['level'] in (None, 'L1', 'L2', 'L3', 'RAM') and (r['class'] == 'data' or r['level'] is None and r['latency_bound'] is None) for r in rows.values()),
+        'levels are told of loops bound by data', [(r['function'], r['class'], r['level']) for r in rows.values()])
+t.check(all(r['latency_bound'] == (f == 'list') for f, r in rows.items() if f in ('list', 'triad') and r['latency_bound'] is not None),
+        'a list waits for each load, a stream does not', {f: r['latency_bound'] for f, r in rows.items()})
+
 THREADS = r'''
 #include <pthread.h>
 #include <signal.h>
@@ -147,13 +152,17 @@ same('fault', app, 'now')
 rows = same('budget', app, options=('--quiet', '--loops', 'all'))
 t.check(rows['scale']['instances'] > 0, 'with a budget, too', rows.get('scale'))
 
+for which in ('one', 'all'):
+    rows = same('of-' + which, app, options=(*ALL, '--threads', which))
+    t.check(rows.get('scale', {}).get('ls_samples', 0) > 10, f'variants in threads: {which}', rows.get('scale'))
+
 # SIGKILL while variants run: what was measured until then is there
 with open('endless.c', 'w') as out:
     out.write(r'''
 #include <unistd.h>
 __attribute__((noinline)) double sum(const double *a, long n) { double s = 0; for (long i = 0; i < n; i++) s += a[i]; return s; }
 static double a[2000];
-int main(void) { volatile double s = 0; for (long r = 0;; r++) { s += sum(a, 2000); if (r == 20000) write(1, "x", 1); } }
+int main(void) { volatile double s = 0; for (long r = 0;; r++) { s += sum(a, 2000); if (r == 60000) write(1, "x", 1); } }
 ''')
 app = t.compile(os.path.abspath('endless.c'), '-O2', '-g', output='./endless')
 
@@ -170,6 +179,13 @@ killed('record', '-q', '-o', 'first', app)
 killed('decan', '-q', '--from', 'first', '--every', '1', '-o', 'killed', '--', app)
 row = loops('killed').get('sum', {})
 t.check(row.get('orig_samples', 0) > 100 and row['ls_samples'] > 100, 'after SIGKILL the timings are there', row)
+
+lines = [line.split('\t') for line in open('killed/untouched.tsv').read().splitlines()]
+hz, before = float(lines[0][1]), {line[0]: (int(line[1]), int(line[2])) for line in lines[2:]}
+ns, samples = before.get(row['loop'], (0, 0))
+want = ns / 1e9 * hz / row['iterations'] if samples >= 100 else None
+t.check(row['ref_cycles'] == want if want is None else abs(row['ref_cycles'] / want - 1) < 1e-6 and abs(row['orig_cycles'] / want / row['copy_bias'] - 1) < 1e-6,
+        'the loop as it was stands beside its copy', row['ref_cycles'], row['copy_bias'], ns, samples)
 
 # where they are shown
 page = t.show('loop', row['loop'], experiment='killed')
@@ -232,7 +248,7 @@ for view, word, sign in (('instances', 'path', 'sonde show loop'), ('variants', 
     t.check(run.returncode == 2 and sign in run.stderr, f'{view} by {word} is refused', run.stderr)
 
 # bad input
-for words, sign in ((['--variants', 'ls,xx'], "not 'xx'"), (['--budget', '0'], 'from 1 to 1000'), (['--every', '0'], 'from 1 on'),
+for words, sign in ((['--variants', 'ls,xx'], "not 'xx'"), (['--budget', '0'], 'from 1 to 1000'), (['--every', '0'], 'from 1 on'), (['--threads', 'two'], 'each|one|all'),
                     (['--loops', 'nowhere.c:1'], 'nowhere.c:1')):
     run = t.run('decan', *words, '--from', 'killed', '--', './endless')
     t.check(run.returncode == 125 and sign in run.stderr and not run.stdout, f'{words} is refused', run.stderr)

@@ -247,6 +247,7 @@ void sn_cqa_levels_estimate(const struct sn_machine *machine,
 	row = misses_in_a_row(accesses, streams);
 	if (row)
 		loads = loads_on_chain(machine, path, accesses, arena, &rest);
+	path->loads_on_chain = (unsigned)loads;
 	path->level_cycles[SN_LEVEL_L1] = path->estimate.cycles;
 	for (unsigned level = SN_LEVEL_L2; level < SN_LEVEL_COUNT; level++) {
 		double latency = bandwidths->latency_cycles[level];

@@ -44,6 +44,8 @@ struct sn_cqa_path {
 	double level_cycles[SN_LEVEL_COUNT];
 	double moved_cycles[SN_LEVEL_COUNT]; /* that the level alone asks for: bandwidth, and
 						latency on the loop-carried dependence */
+	/* of a pass, that wait for those of the pass before: a list that is followed */
+	unsigned loads_on_chain;
 	bool is_expectation; /* of a union: each instruction counts by the passes that run it */
 	double taken_jumps;  /* a pass, of an expectation */
 	unsigned widening;   /* passes that one of the vector variants covers; 0: none */

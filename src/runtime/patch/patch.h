@@ -9,7 +9,7 @@
 #include "wire/instances.h"
 #include "wire/plan.h"
 
-enum { SN_PATCH_MODULES_MAX = 64 };
+enum { SN_PATCH_MODULES_MAX = 64, SN_VARIANT_WAITS = 16 };
 
 /** A module whose loops run as copies. */
 struct sn_patched_module {
@@ -31,6 +31,10 @@ struct sn_patched_loop {
 	const uint8_t *table;		/* of wire/accesses.h */
 	uint32_t table_bytes;
 	_Atomic uint32_t is_table_written; /* in this image's file */
+	_Atomic uint32_t
+		owner; /* --threads one: the thread whose instances have variants, by its tid; 0: none yet */
+	/* --threads all: how many instances after the n-th chosen one is the next, with n + 1 above */
+	_Atomic uint64_t waits[SN_VARIANT_WAITS];
 };
 
 struct sn_patches {
@@ -133,6 +137,7 @@ struct sn_variant_loop {
 	uint64_t records[SN_VARIANTS][SN_VARIANT_BUCKETS]; /* of struct sn_record_variant */
 	uint8_t order[SN_VARIANTS], order_count, order_at;
 	uint8_t is_disabled; /* bits of variants */
+	uint32_t turn;	     /* instances that were chosen so far */
 	/* of the instance that is being timed */
 	uint8_t variant, is_disturbed, is_faulted, is_runaway, is_clean;
 	uint64_t cycles, arrivals;

@@ -112,8 +112,12 @@ static bool install(enum sn_data_origin origin)
 		scratch->table = NULL; /* the parent's, or none */
 		scratch->context = NULL;
 		scratch->traces = NULL;
-		for (uint32_t i = 0; i < sn_patches.loop_count; i++)
+		for (uint32_t i = 0; i < sn_patches.loop_count; i++) {
 			sn_patches.loops[i].is_table_written = 0;
+			sn_patches.loops[i].owner = 0;
+			for (int w = 0; w < SN_VARIANT_WAITS; w++)
+				sn_patches.loops[i].waits[w] = 0;
+		}
 	}
 	intern_headers();
 	return true;

@@ -5,6 +5,7 @@
  */
 #include "runtime/patch/patch.h"
 
+#include <errno.h>
 #include <sys/resource.h>
 
 enum {
@@ -12,10 +13,14 @@ enum {
 	RUNAWAY_TIMES = 64,   /* what the loop takes, and not before RUNAWAY_NS */
 	RUNAWAY_NS = 20000000,
 	PERCENT = 100,
+	OUTLIER_TIMES =
+		4, /* the loop's time: a variant that was interrupted took no longer (chosen) */
 	SWITCH_NS = 5000, /* another thread came between: with what it drove from the caches */
 	FAULT_NS = 1000,  /* (chosen, as are the ones above and below) */
 	/* disturbances may be such a part of an instance whose CPU time is taken instead */
 	NOISE_PARTS = 100,
+	OTHERS_EVERY =
+		256, /* instances, after which a thread asks again whether the loop is its own */
 	LONG_NS = 1000000, /* an instance whose CPU time is known well enough */
 };
 
@@ -93,16 +98,23 @@ static uint32_t draw(struct sn_variant_context *context, uint32_t below)
 	return (uint32_t)((uint64_t)x * below >> 32);
 }
 
-static void shuffle(struct sn_variant_context *context, const struct sn_patched_loop *loop,
-		    struct sn_variant_loop *state)
+/* The variants that the loop has. */
+static void list(const struct sn_patched_loop *loop, struct sn_variant_loop *state,
+		 uint8_t disabled)
 {
 	bool may_guard = sn_patches.fault_handler && sn_config.settings.period_ns;
 
 	state->order_count = state->order_at = 0;
 	for (unsigned v = 0; v < SN_VARIANTS; v++)
-		if (loop->variants[v] && !(state->is_disabled & 1u << v) &&
+		if (loop->variants[v] && !(disabled & 1u << v) &&
 		    (may_guard || !(loop->guarded & 1u << v)))
 			state->order[state->order_count++] = (uint8_t)v;
+}
+
+static void shuffle(struct sn_variant_context *context, const struct sn_patched_loop *loop,
+		    struct sn_variant_loop *state)
+{
+	list(loop, state, state->is_disabled);
 	for (unsigned i = state->order_count; i > 1; i--) {
 		uint32_t other = draw(context, i);
 		uint8_t kept = state->order[i - 1];
@@ -121,7 +133,53 @@ static bool is_in_budget(const struct sn_variant_context *context, uint64_t cycl
 						     (all > spent ? all - spent : 0) / PERCENT;
 }
 
-uint32_t sn_variant_countdown(const struct sn_record_instances *record)
+/* The variant of a turn that is the same in all threads: of each round of turns one each, in an order
+ * that depends on the round. SN_VARIANTS: this thread cannot have it. */
+static uint8_t variant_of_turn(const struct sn_record_instances *record, uint32_t turn)
+{
+	const struct sn_patched_loop *loop = &sn_patches.loops[record->loop];
+	struct sn_variant_context *context = sn_patch_words.context;
+	struct sn_variant_loop *state = &sn_variant_loops(context)[record->loop];
+	uint32_t kept = context->random, at;
+	uint8_t variant;
+
+	if (!turn)
+		return SN_VARIANT_ORIG;
+	list(loop, state, 0);
+	at = (turn - 1) % state->order_count;
+	context->random = (record->loop + 1) * 0x9e3779b9u ^
+			  ((turn - 1) / state->order_count + 1) * 0x85ebca6bu;
+	for (unsigned i = state->order_count; i > 1; i--) {
+		uint32_t other = draw(context, i);
+
+		variant = state->order[i - 1];
+		state->order[i - 1] = state->order[other];
+		state->order[other] = variant;
+	}
+	context->random = kept;
+	variant = state->order[at];
+	state->order_at = state->order_count; /* not to be used up by turns of its own */
+	return state->is_disabled & 1u << variant ? SN_VARIANTS : variant;
+}
+
+/* The first thread that comes to a turn says for all when the next one is. */
+static uint32_t wait_of_all(const struct sn_record_instances *record, uint32_t own)
+{
+	struct sn_variant_loop *state = &sn_variant_loops(sn_patch_words.context)[record->loop];
+	uint32_t turn = ++state->turn;
+	_Atomic uint64_t *place = &sn_patches.loops[record->loop].waits[turn % SN_VARIANT_WAITS];
+	uint64_t found = atomic_load_explicit(place, memory_order_relaxed);
+
+	while ((uint32_t)(found >> 32) < turn)
+		if (atomic_compare_exchange_weak_explicit(place, &found, (uint64_t)turn << 32 | own,
+							  memory_order_relaxed,
+							  memory_order_relaxed))
+			return own;
+	/* far behind the others it is on its own */
+	return (uint32_t)(found >> 32) == turn ? (uint32_t)found : own;
+}
+
+static uint32_t own_wait(const struct sn_record_instances *record)
 {
 	struct sn_variant_context *context = sn_patch_words.context;
 	const struct sn_variant_loop *state;
@@ -138,6 +196,32 @@ uint32_t sn_variant_countdown(const struct sn_record_instances *record)
 		return 1;
 	wait = (due - done) / mean + 1;
 	return wait > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)wait;
+}
+
+/* Whether this thread's instances of the loop have variants. */
+static bool is_ours(struct sn_patched_loop *loop)
+{
+	uint32_t owner = atomic_load_explicit(&loop->owner, memory_order_relaxed);
+	uint32_t tid = (uint32_t)sn_self->tid;
+
+	if (sn_config.settings.threads != SN_VARIANT_THREADS_ONE || owner == tid)
+		return true;
+	/* nobody's yet, or one's that has ended */
+	return (!owner || SYS(tgkill, SYS(getpid), owner, 0) == -ESRCH) &&
+	       atomic_compare_exchange_strong_explicit(&loop->owner, &owner, tid,
+						       memory_order_relaxed, memory_order_relaxed);
+}
+
+uint32_t sn_variant_countdown(const struct sn_record_instances *record)
+{
+	uint32_t own = own_wait(record);
+
+	if (!sn_patch_words.context || !sn_self)
+		return own;
+	if (!is_ours(&sn_patches.loops[record->loop]))
+		return OTHERS_EVERY;
+	return sn_config.settings.threads == SN_VARIANT_THREADS_ALL ? wait_of_all(record, own)
+								    : own;
 }
 
 /* ---- begin ---- */
@@ -213,7 +297,8 @@ static uint64_t begin_in_place(struct sn_variant_context *context, struct sn_var
 uint64_t sn_variant_begin(struct sn_record_instances *record, uint64_t stack_pointer)
 {
 	struct sn_variant_context *context = sn_patch_words.context;
-	const struct sn_patched_loop *loop = &sn_patches.loops[record->loop];
+	struct sn_patched_loop *loop = &sn_patches.loops[record->loop];
+	bool is_of_all = sn_config.settings.threads == SN_VARIANT_THREADS_ALL;
 	struct sn_variant_loop *state;
 	uint64_t expected, code = 0;
 	uint8_t variant;
@@ -226,22 +311,27 @@ uint64_t sn_variant_begin(struct sn_record_instances *record, uint64_t stack_poi
 	if (!sn_self || sn_state->is_sealed || !sn_is_active() || sn_is_paused())
 		return 0;
 	/* it may be the only one, in which the loops within have all their instances */
-	if (loop->holds_others && record->entries == 1)
+	if ((loop->holds_others && record->entries == 1) || !is_ours(loop))
 		return 0;
 	/* a handler that came while a loop is timed in a copy that counts nothing else */
 	if (context->open && context->open->is_open && stack_pointer < context->open_stack_pointer)
 		return 0;
 	context->open = NULL;
-	if (state->order_at >= state->order_count)
+	if (!is_of_all && state->order_at >= state->order_count)
 		shuffle(context, loop, state);
-	variant = state->orig_count ? state->order[state->order_at] : SN_VARIANT_ORIG;
+	variant = is_of_all	      ? variant_of_turn(record, state->turn - 1)
+		  : state->orig_count ? state->order[state->order_at]
+				      : SN_VARIANT_ORIG;
+	if (variant >= SN_VARIANTS)
+		return 0;
 	expected = is_in_place(variant) ? mean_of(state) + SAMPLE_CYCLES : SAMPLE_CYCLES;
 	/* where neither the budget nor a long instance needs it, the system call is spared */
 	state->cpu_ns = sn_patches.budget_percent || !state->orig_count ||
 					ns_of(mean_of(state)) > LONG_NS / 4
 				? cpu_now_ns()
 				: 0;
-	if (!is_in_budget(context, expected, state->cpu_ns))
+	/* all threads go together: the loop's own budget is kept by their waits */
+	if (!is_of_all && !is_in_budget(context, expected, state->cpu_ns))
 		return 0;
 	state->variant = variant;
 	count_usage(&state->switches, &state->faults);
@@ -273,7 +363,13 @@ static void end_in_place(struct sn_variant_context *context, struct sn_variant_l
 	if (state->is_faulted || state->is_runaway)
 		state->is_disabled |= (uint8_t)(1u << state->variant);
 	take_time(state, cycles, context->begin_cpu == context->end_cpu);
-	took = __builtin_ia32_rdtsc() - context->begin_tsc + SAMPLE_CYCLES / 2;
+	took = __builtin_ia32_rdtsc() - context->begin_tsc;
+	/* without the time in which another thread had the CPU */
+	if (state->is_disturbed && took > OUTLIER_TIMES * mean_of(state))
+		took = OUTLIER_TIMES * mean_of(state);
+	else if (!state->is_disturbed && state->cycles < took / 2)
+		took = state->cycles;
+	took += SAMPLE_CYCLES / 2;
 	context->spent_cycles += took;
 	state->spent_cycles += took;
 	atomic_fetch_add_explicit(&sn_header()->overhead_ns, ns_of(took), memory_order_relaxed);

@@ -1,7 +1,10 @@
 /* What bounds a loop, by what its variants took. */
+#include "whatif/untouched.h"
 #include "whatif/variants.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "harness/tap.h"
 
@@ -48,6 +51,22 @@ TEST(what_takes_as_long_as_the_loop_bounds_it)
 	CHECK(sn_loop_class_of(&v) == SN_CLASS_NEITHER);
 }
 
+TEST(data_in_cache_tell_where_loads_alone_do_not)
+{
+	struct sn_variants v = begin();
+
+	took(&v, SN_VARIANT_LS, 9.9, 3);
+	took(&v, SN_VARIANT_FP, 3, 0.1);
+	took(&v, SN_VARIANT_DL1, 4, 0.1);
+	v.figures[SN_VARIANT_DL1].speedup_range = (struct sn_interval){ 2.3, 2.7 };
+	CHECK(sn_loop_class_of(&v) == SN_CLASS_DATA);
+	v.figures[SN_VARIANT_DL1].speedup_range = (struct sn_interval){ 1.0, 2.7 };
+	CHECK(sn_loop_class_of(&v) == SN_CLASS_UNKNOWN);
+	v.figures[SN_VARIANT_DL1].speedup_range = (struct sn_interval){ 2.3, 2.7 };
+	took(&v, SN_VARIANT_FP, 9.8, 0.1);
+	CHECK(sn_loop_class_of(&v) == SN_CLASS_UNKNOWN);
+}
+
 TEST(arithmetic_is_of_integers_where_there_is_no_other)
 {
 	struct sn_variants v = begin();
@@ -83,4 +102,49 @@ TEST(noise_and_short_instances_decide_nothing)
 	took(&v, SN_VARIANT_FP, 3, 0.1);
 	v.figures[SN_VARIANT_ORIG].instance_cycles = 249;
 	CHECK(sn_loop_class_of(&v) == SN_CLASS_UNKNOWN);
+}
+
+static sn_status read_back(const char *folder, const char *text, size_t length,
+			   struct sn_untouched *out)
+{
+	char path[128];
+	struct sn_error err;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/untouched.tsv", folder);
+	file = fopen(path, "w");
+	REQUIRE(file && fwrite(text, 1, length, file) == length && !fclose(file));
+	return sn_untouched_read(folder, out, &err);
+}
+
+TEST(what_loops_took_before_is_read_back_and_damage_is_told)
+{
+	static const char text[] = "counter_hz\t2500000000\nloop\tuser_ns\tsamples\n"
+				   "ab:1:2\t300\t4\nab:1:9\t18446744073709551615\t1\n";
+	char folder[] = "/tmp/sonde-untouched-XXXXXX", path[64];
+	struct sn_untouched read;
+	struct sn_error err;
+
+	REQUIRE(mkdtemp(folder));
+	CHECK(sn_untouched_read(folder, &read, &err) == SN_ERR_NOT_FOUND);
+	sn_untouched_free(&read);
+	REQUIRE(read_back(folder, text, sizeof(text) - 1, &read) == SN_OK);
+	CHECK_INT(read.loops.count, 2);
+	CHECK(read.counter_hz == 2.5e9);
+	CHECK_INT(sn_untouched_find(&read, "ab:1:2")->user_ns, 300);
+	CHECK_INT(sn_untouched_find(&read, "ab:1:2")->samples, 4);
+	CHECK(!sn_untouched_find(&read, "ab:1:"));
+	sn_untouched_free(&read);
+	for (size_t cut = 0; cut < sizeof(text) - 1; cut++) {
+		bool is_whole_lines = cut && text[cut - 1] == '\n' && cut > 40;
+
+		CHECK((read_back(folder, text, cut, &read) == SN_OK) == is_whole_lines);
+		sn_untouched_free(&read);
+	}
+	CHECK(read_back(folder, "counter_hz\t-1\nloop\tuser_ns\tsamples\n", 36, &read) ==
+	      SN_ERR_FORMAT);
+	sn_untouched_free(&read);
+	snprintf(path, sizeof(path), "%s/untouched.tsv", folder);
+	remove(path);
+	remove(folder);
 }
