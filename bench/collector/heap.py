@@ -1,9 +1,9 @@
-"""What an event of the heap costs: sonde record --heap=trace beside heaptrack and gprofng, in one run.
+"""What an event of the heap costs: the modes of sonde record --heap beside heaptrack and gprofng, in one run.
 
     python3 bench/collector/heap.py BUILD [ROUNDS [PROGRAM...]]
 
 CPU time of all processes (target, recorder), less that of the plain program, over the number of mallocs and frees: ns an
-event, the median of the rounds, whose order alternates. Then bytes an event on disk, and the time to a table of ten million
+event, the median of the rounds, whose order alternates. Then bytes an event on disk, by mode, and the time to a table of ten million
 events. gprofng runs a thirtieth of the storm's rounds, as it takes so long."""
 import os
 import resource
@@ -81,9 +81,10 @@ def cpu_of(words, **more):
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def sonde_words(words):
-    shutil.rmtree('e', ignore_errors=True)
-    return [sonde, 'record', '-q', '--heap=trace', '--clock', 'off', '-o', 'e', *words]
+def sonde_words(words, mode='trace'):
+    name = 'e' if mode == 'trace' else mode
+    shutil.rmtree(name, ignore_errors=True)
+    return [sonde, 'record', '-q', f'--heap={mode}', '--clock', 'off', '-o', name, *words]
 
 
 def heaptrack_words(words):
@@ -95,17 +96,18 @@ def gprofng_words(words):
     return ['gprofng', 'collect', 'app', '-p', 'off', '-H', 'on', '-O', 'g.er', words[0], str(int(words[1]) // 30), *words[2:]]
 
 
-TOOLS = {'plain': (lambda words: words, 1), 'sonde': (sonde_words, 1), 'heaptrack': (heaptrack_words, 1),
+TOOLS = {'plain': (lambda words: words, 1), 'sonde': (sonde_words, 1),
+         'aggregate': (lambda words: sonde_words(words, 'aggregate'), 1),
+         'sample': (lambda words: sonde_words(words, 'sample'), 1), 'heaptrack': (heaptrack_words, 1),
          'gprofng': (gprofng_words, 30)}
-tools = [tool for tool in TOOLS if tool in ('plain', 'sonde') or shutil.which(tool)]
+tools = [tool for tool in TOOLS if tool in ('plain', 'sonde', 'aggregate', 'sample') or shutil.which(tool)]
 
 
-def size_of(pattern):
-    return sum(os.path.getsize(os.path.join(top, name)) for top, _, names in os.walk(folder) for name in names
-               if pattern in name)
+def size_of(experiment):
+    return sum(os.path.getsize(os.path.join(experiment, name)) for name in os.listdir(experiment) if '.trace' in name)
 
 
-print(f"{'ns an event':20}" + ''.join(f'{tool:>12}' for tool in tools) + f"{'heaptrack/sonde':>18}{'bytes an event':>16}")
+print(f"{'ns an event':20}" + ''.join(f'{tool:>12}' for tool in tools) + f"{'heaptrack/sonde':>18}{'bytes an event':>16}{'of aggregate':>16}{'of sample':>16}")
 for name, (events, words) in PROGRAMS.items():
     if chosen and not any(word in name for word in chosen):
         continue
@@ -123,7 +125,7 @@ for name, (events, words) in PROGRAMS.items():
             for tool in tools}
     ratio = cost['heaptrack'] / cost['sonde'] if 'heaptrack' in cost else float('nan')
     print(f'{name:20}' + ''.join(f'{cost[tool]:12.1f}' for tool in tools) +
-          f'{ratio:18.1f}{size_of(".trace") / events:16.2f}', flush=True)
+          f'{ratio:18.1f}' + ''.join(f'{size_of(e) / events:16.4f}' for e in ('e', 'aggregate', 'sample')), flush=True)
 
 words = ['./storm', '2500000', '0']
 subprocess.run(sonde_words(words), check=True, stdout=subprocess.DEVNULL)

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "record/cost.h"
 #include "record/target.h"
+#include "wire/settings.h"
 
 enum { HANDLER_NS = 3000 }; /* docs/method/sampling.md: a handler with its walk */
 
@@ -55,8 +56,12 @@ static void traces_put(const struct sn_record_options *o, FILE *out)
 		bool is_asked;
 		const char *words;
 	} traces[] = {
-		{ o->heap != NULL,
+		{ o->heap == SN_HEAP_TRACE,
 		  "heap: every allocation with its call path; 0.05 to 0.3 us a call" },
+		{ o->heap == SN_HEAP_AGGREGATE,
+		  "heap: sums of allocations by call path; 0.05 to 0.3 us a call" },
+		{ o->heap == SN_HEAP_SAMPLE,
+		  "heap: a sample of allocations with their call paths; 0.01 us a call" },
 		{ o->has_sync,
 		  "sync: locks by object and site; 0.015 us a free one, 0.3 us one that waits" },
 		{ o->has_io, "io: input and output by file; 0.1 us a call" },

@@ -15,6 +15,7 @@
 #include "machine/machine.h"
 #include "machine/roofs.h"
 #include "views/summary/deaths.h"
+#include "wire/settings.h"
 
 static sn_status rate_parse(const char *clock, double *rate_hz, struct sn_error *err)
 {
@@ -56,11 +57,47 @@ static sn_status follow_check(const char *follow, struct sn_error *err)
 
 /* ---- what is traced ---- */
 
+/* Fewer bytes would be a trace, more no sample of what fits a machine. */
+static const uint64_t interval_least = 1024, interval_most = 1 << 30, interval_default = 1 << 19;
+
+/* "64k", "2M", "100000" */
+static bool interval_read(const char *words, uint64_t *out)
+{
+	char *end;
+	double value = strtod(words, &end);
+	double unit = *end == 'k' || *end == 'K' ? 1024
+		      : *end == 'M'		 ? 1 << 20
+		      : *end == 'G'		 ? 1 << 30
+						 : 1;
+
+	end += unit != 1;
+	if (end == words || *end || !(value * unit >= (double)interval_least) ||
+	    !(value * unit <= (double)interval_most))
+		return false;
+	*out = (uint64_t)(value * unit);
+	return true;
+}
+
 static sn_status heap_set(struct sn_record_options *o, const char *mode, struct sn_error *err)
 {
-	if (mode[0] && strcmp(mode, "trace") != 0)
-		return sn_error_set(err, SN_ERR_USAGE, "--heap takes trace, not '%s'", mode);
-	o->heap = "trace";
+	bool is_known = true;
+
+	o->heap_interval_bytes = interval_default;
+	if (!mode[0] || !strcmp(mode, "trace"))
+		o->heap = SN_HEAP_TRACE;
+	else if (!strcmp(mode, "aggregate"))
+		o->heap = SN_HEAP_AGGREGATE;
+	else if (!strncmp(mode, "sample", 6) && (!mode[6] || mode[6] == ':'))
+		o->heap = SN_HEAP_SAMPLE;
+	else
+		is_known = false;
+	if (is_known && o->heap == SN_HEAP_SAMPLE && mode[6])
+		is_known = interval_read(mode + 7, &o->heap_interval_bytes);
+	if (!is_known)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "--heap takes trace, aggregate, sample or sample:BYTES (1k to "
+				    "1G), not '%s'",
+				    mode);
 	return SN_OK;
 }
 
@@ -344,7 +381,7 @@ static void further_set(const struct sn_record_options *what, struct sn_record_o
 {
 	o->output = what->output;
 	o->without_source = true;
-	o->heap = NULL;
+	o->heap = SN_HEAP_OFF;
 	o->mpi = o->has_sync = o->has_io = o->has_openmp = false;
 }
 

@@ -7,6 +7,7 @@
  */
 #include "heap/heap.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,9 +27,13 @@ struct thread_state {
 	uint64_t latest; /* address of its latest allocation */
 };
 
+/* Counts of a sample are in these parts while they are added up. */
+enum { COUNT_PARTS = 4096 };
+
 /* What a path holds, and held at the peak. */
 struct holding {
 	uint64_t bytes, at_peak;
+	double variance, variance_at_peak;
 	uint32_t peak; /* at_peak is of this peak; of a later one it is still `bytes` */
 };
 
@@ -43,6 +48,7 @@ struct process_state {
 struct player {
 	const struct sn_experiment *experiment;
 	struct sn_heap *heap;
+	struct sn_heap_aggregate aggregate;
 	struct sn_trace_pieces pieces;
 	struct process_state *processes;
 	struct sn_map thread_index; /* process and thread -> index + 1 */
@@ -91,6 +97,30 @@ static uint32_t path_of(struct player *player, uint32_t process, uint32_t id, bo
 	return state->latest_path = (uint32_t)*place - 1;
 }
 
+/* ---- what an event stands for ---- */
+
+static const double bytes_most = 9e18; /* whatever a damaged file says */
+
+struct weight {
+	uint64_t count, bytes;
+	double variance; /* of the bytes */
+};
+
+/* A block of so many bytes is met with the probability p = 1 - exp(-bytes / interval), so one that was met stands
+ * for 1/p such. In a trace each is itself. */
+static struct weight weight_of(const struct player *player, uint32_t process, uint64_t bytes)
+{
+	double p, each;
+
+	if (player->aggregate.processes[process].mode != SN_HEAP_SAMPLE)
+		return (struct weight){ 1, bytes, 0 };
+	each = (double)(bytes ? bytes : 1);
+	p = -expm1(-each / (double)player->aggregate.processes[process].interval_bytes);
+	return (struct weight){ (uint64_t)(COUNT_PARTS / p + 0.5),
+				(uint64_t)fmin(each / p + 0.5, bytes_most),
+				each * each * (1 - p) / (p * p) };
+}
+
 /* ---- what is held ---- */
 
 static struct holding *holding_change(struct player *player, uint32_t path)
@@ -99,17 +129,20 @@ static struct holding *holding_change(struct player *player, uint32_t path)
 
 	if (holding->peak != player->peak) {
 		holding->at_peak = holding->bytes;
+		holding->variance_at_peak = holding->variance;
 		holding->peak = player->peak;
 	}
 	return holding;
 }
 
-static void hold(struct player *player, uint32_t path, uint64_t bytes, double time_ns)
+static void hold(struct player *player, uint32_t path, const struct weight *weight, double time_ns)
 {
 	struct sn_heap *heap = player->heap;
+	struct holding *holding = holding_change(player, path);
 
-	holding_change(player, path)->bytes += bytes;
-	player->held_bytes += bytes;
+	holding->bytes += weight->bytes;
+	holding->variance += weight->variance;
+	player->held_bytes += weight->bytes;
 	if (player->held_bytes <= heap->total.peak_bytes)
 		return;
 	heap->total.peak_bytes = player->held_bytes;
@@ -117,21 +150,27 @@ static void hold(struct player *player, uint32_t path, uint64_t bytes, double ti
 	player->peak++;
 }
 
-static void let_go(struct player *player, uint32_t path, uint64_t bytes)
+static void let_go(struct player *player, uint32_t path, const struct weight *weight)
 {
-	holding_change(player, path)->bytes -= bytes;
-	player->held_bytes -= bytes;
+	struct holding *holding = holding_change(player, path);
+
+	holding->bytes -= weight->bytes;
+	holding->variance -= weight->variance;
+	player->held_bytes -= weight->bytes;
 }
 
 /* ---- events ---- */
 
-static void release_count(struct player *player, const struct sn_heap_block *block)
+static void release_count(struct player *player, uint32_t process,
+			  const struct sn_heap_block *block)
 {
 	struct sn_heap_sums *sums = &player->heap->paths.items[block->path].sums;
+	struct weight weight = weight_of(player, process, block->bytes);
 
-	sums->frees++;
-	sums->temporary += player->threads.items[block->thread].latest == block->address;
-	let_go(player, block->path, block->bytes);
+	sums->frees += weight.count;
+	if (player->threads.items[block->thread].latest == block->address)
+		sums->temporary += weight.count;
+	let_go(player, block->path, &weight);
 }
 
 /* A block at an address where one lives: its release was lost, or comes later, as clocks of processors
@@ -143,12 +182,13 @@ static void allocation_play(struct player *player, const struct cursor *cursor)
 	struct sn_heap_block *block = sn_heap_live_find(live, event->address);
 	uint32_t path = path_of(player, cursor->process, event->path, event->kind == SN_HEAP_NEW);
 	struct sn_heap_sums *sums = &player->heap->paths.items[path].sums;
+	struct weight weight = weight_of(player, cursor->process, event->bytes);
 	bool is_owed = false;
 
 	if (!event->address)
 		return;
 	if (block) {
-		release_count(player, block);
+		release_count(player, cursor->process, block);
 		is_owed = !player->pieces.lost;
 	} else {
 		block = sn_heap_live_add(live, event->address);
@@ -157,10 +197,12 @@ static void allocation_play(struct player *player, const struct cursor *cursor)
 	block->path = path;
 	block->thread = cursor->thread;
 	block->is_owed = is_owed;
-	sums->allocations++;
-	sums->bytes += event->bytes;
+	sums->allocations += weight.count;
+	sums->bytes += weight.bytes;
+	sums->bytes_variance += weight.variance;
+	sums->samples += player->heap->mode == SN_HEAP_SAMPLE;
 	player->threads.items[cursor->thread].latest = event->address;
-	hold(player, path, event->bytes, cursor->time_ns);
+	hold(player, path, &weight, cursor->time_ns);
 }
 
 /* The child of a fork releases copies of its parent's blocks: they are neither its own nor unknown. */
@@ -170,7 +212,9 @@ static void release_play(struct player *player, const struct cursor *cursor)
 	struct sn_heap_block *block = sn_heap_live_find(live, cursor->event.address);
 
 	if (!block) {
+		/* of a sample: another block that was met had the address, and its events were lost */
 		player->heap->unknown_frees +=
+			player->heap->mode != SN_HEAP_SAMPLE &&
 			!player->experiment->processes.items[cursor->process].is_of_fork;
 		return;
 	}
@@ -178,7 +222,7 @@ static void release_play(struct player *player, const struct cursor *cursor)
 		block->is_owed = false;
 		return;
 	}
-	release_count(player, block);
+	release_count(player, cursor->process, block);
 	if (player->threads.items[block->thread].latest == block->address)
 		player->threads.items[block->thread].latest = 0;
 	sn_heap_live_remove(live, block);
@@ -192,13 +236,16 @@ static void process_end(struct player *player, uint32_t process)
 	for (size_t i = 0; i < state->live.capacity; i++) {
 		const struct sn_heap_block *block = &state->live.blocks[i];
 		struct sn_heap_sums *sums;
+		struct weight weight;
 
 		if (!block->address)
 			continue;
 		sums = &player->heap->paths.items[block->path].sums;
-		sums->leaked_count++;
-		sums->leaked_bytes += block->bytes;
-		let_go(player, block->path, block->bytes);
+		weight = weight_of(player, process, block->bytes);
+		sums->leaked_count += weight.count;
+		sums->leaked_bytes += weight.bytes;
+		sums->leaked_variance += weight.variance;
+		let_go(player, block->path, &weight);
 	}
 	sn_heap_live_free(&state->live);
 	sn_map_free(&state->path_index);
@@ -370,24 +417,122 @@ static void player_open(struct player *player)
 	}
 }
 
+/* ---- sums that the runtime counted ---- */
+
+/* The process that held most at its own peak; SN_NONE: there is none. */
+static uint32_t largest_process(const struct player *player)
+{
+	const struct sn_heap_aggregate *a = &player->aggregate;
+	uint64_t *peaks = sn_alloc_zeroed(player->experiment->processes.count + 1, sizeof(*peaks));
+	uint32_t largest = SN_NONE;
+
+	for (size_t i = 0; i < a->paths.count; i++)
+		peaks[a->paths.items[i].process] += (uint64_t)a->paths.items[i].at_peak;
+	for (uint32_t p = 0; p < player->experiment->processes.count; p++)
+		if (a->processes[p].mode == SN_HEAP_AGGREGATE &&
+		    (largest == SN_NONE || peaks[p] > peaks[largest]))
+			largest = p;
+	free(peaks);
+	return largest;
+}
+
+static void aggregate_take(struct player *player)
+{
+	const struct sn_heap_aggregate *a = &player->aggregate;
+	const struct sn_experiment *e = player->experiment;
+	uint32_t largest = largest_process(player);
+	struct sn_heap *heap = player->heap;
+
+	for (size_t i = 0; i < a->paths.count; i++) {
+		const struct sn_heap_aggregate_path *from = &a->paths.items[i];
+		uint32_t path = path_add(player, from->process, from->id, from->is_new);
+		struct sn_heap_sums *sums = &heap->paths.items[path].sums;
+
+		*sums = from->sums;
+		heap->has_several |= from->process != a->paths.items[0].process;
+		if (from->process == largest)
+			sums->peak_bytes = (uint64_t)from->at_peak;
+		heap->total.peak_bytes += sums->peak_bytes;
+	}
+	for (uint32_t p = 0; p < e->processes.count; p++)
+		if (!e->processes.items[p].is_of_fork)
+			heap->unknown_frees += a->processes[p].unknown_frees;
+	if (largest != SN_NONE && a->processes[largest].peak_ns)
+		heap->peak_ns =
+			a->processes[largest].peak_ns + e->processes.items[largest].clock_offset_ns;
+	heap->damaged += a->damaged;
+}
+
+/* How the heap was recorded: of several launches in one folder, as the first one says. */
+static void mode_find(struct player *player)
+{
+	struct sn_heap *heap = player->heap;
+
+	heap->mode = SN_HEAP_TRACE;
+	for (size_t p = 0; p < player->experiment->processes.count; p++) {
+		const struct sn_heap_aggregate_process *process = &player->aggregate.processes[p];
+
+		if (process->mode == SN_HEAP_OFF)
+			continue;
+		heap->is_traced = true;
+		heap->mode = process->mode;
+		heap->interval_bytes = process->interval_bytes;
+		return;
+	}
+}
+
+/* ---- totals ---- */
+
+static void counts_round(struct sn_heap_sums *sums)
+{
+	sums->frees = (sums->frees + COUNT_PARTS / 2) / COUNT_PARTS;
+	sums->leaked_count = (sums->leaked_count + COUNT_PARTS / 2) / COUNT_PARTS;
+	sums->temporary = (sums->temporary + COUNT_PARTS / 2) / COUNT_PARTS;
+	sums->allocations = sums->frees + sums->leaked_count;
+}
+
+static void sums_finish(struct player *player, size_t path)
+{
+	struct sn_heap_sums *sums = &player->heap->paths.items[path].sums;
+	const struct holding *holding;
+
+	if (player->aggregate.processes[player->heap->paths.items[path].process].mode ==
+	    SN_HEAP_AGGREGATE)
+		return;
+	holding = holding_change(player, (uint32_t)path);
+	sums->peak_bytes = holding->at_peak;
+	/* what was added and taken away again leaves a rounding error */
+	sums->peak_variance = fmax(holding->variance_at_peak, 0);
+	if (sums->samples)
+		counts_round(sums);
+}
+
 static void totals_sum(struct player *player)
 {
 	struct sn_heap *heap = player->heap;
 
 	for (size_t i = 0; i < heap->paths.count; i++) {
-		struct sn_heap_sums *sums = &heap->paths.items[i].sums;
+		const struct sn_heap_sums *sums = &heap->paths.items[i].sums;
 
-		sums->peak_bytes = holding_change(player, (uint32_t)i)->at_peak;
+		sums_finish(player, i);
 		heap->total.allocations += sums->allocations;
 		heap->total.bytes += sums->bytes;
 		heap->total.frees += sums->frees;
 		heap->total.leaked_count += sums->leaked_count;
 		heap->total.leaked_bytes += sums->leaked_bytes;
 		heap->total.temporary += sums->temporary;
+		heap->total.samples += sums->samples;
+		heap->total.bytes_variance += sums->bytes_variance;
+		heap->total.leaked_variance += sums->leaked_variance;
+		heap->total.peak_variance += sums->peak_variance;
 	}
 	heap->lost = player->pieces.lost;
 	heap->damaged += player->pieces.damaged;
 	for (size_t p = 0; p < player->experiment->processes.count; p++) {
+		/* an aggregate has no events that tell how long a tick is */
+		if (player->aggregate.processes[p].mode != SN_HEAP_OFF)
+			player->pieces.clocks[p].ns_per_tick =
+				player->aggregate.processes[p].ns_per_tick;
 		int64_t ns = sn_trace_overhead_ns(&player->pieces, (uint32_t)p);
 
 		if (ns >= 0)
@@ -409,10 +554,19 @@ sn_status sn_heap_read(const struct sn_experiment *experiment, struct sn_heap **
 		sn_heap_free(player.heap);
 		return status;
 	}
+	status = sn_heap_aggregate_read(experiment, &player.aggregate, err);
+	if (status != SN_OK) {
+		sn_trace_pieces_close(&player.pieces);
+		sn_heap_free(player.heap);
+		return status;
+	}
 	player.heap->is_traced = player.pieces.is_traced;
+	mode_find(&player);
 	player_open(&player);
 	play(&player);
+	aggregate_take(&player);
 	totals_sum(&player);
+	sn_heap_aggregate_free(&player.aggregate);
 	free(player.processes);
 	free(player.end_order);
 	sn_map_free(&player.thread_index);
@@ -423,6 +577,22 @@ sn_status sn_heap_read(const struct sn_experiment *experiment, struct sn_heap **
 	sn_trace_pieces_close(&player.pieces);
 	*out = player.heap;
 	return SN_OK;
+}
+
+void sn_heap_interval(uint64_t bytes, double variance, uint64_t *low, uint64_t *high)
+{
+	static const double z = 1.96;
+	double x = (double)bytes, count, centre, half;
+
+	*low = *high = bytes;
+	if (!bytes || variance <= 0)
+		return;
+	/* as many blocks of one size would have this variance; the score interval of a Poisson count */
+	count = x * x / variance;
+	centre = count + z * z / 2;
+	half = z * sqrt(count + z * z / 4);
+	*low = (uint64_t)fmin(fmax(centre - half, 0) * x / count, bytes_most);
+	*high = (uint64_t)fmin((centre + half) * x / count, bytes_most);
 }
 
 void sn_heap_free(struct sn_heap *heap)

@@ -13,14 +13,18 @@
 
 #include "base/error.h"
 #include "experiment/experiment.h"
+#include "wire/settings.h"
 
-/** Counts are exact but for what `lost` says. Bytes are those that were requested. */
+/** Counts are exact but for what `lost` says; of a sample they are estimates, with the variance of their
+ *  bytes. Bytes are those that were requested. */
 struct sn_heap_sums {
 	uint64_t allocations, bytes;
 	uint64_t frees;			     /* of these blocks, wherever that was */
 	uint64_t leaked_count, leaked_bytes; /* never released until the process ended */
 	uint64_t peak_bytes; /* alive when the sum over all processes was greatest */
 	uint64_t temporary;  /* released before their thread's next allocation */
+	uint64_t samples;    /* blocks that were met; 0: it is no sample */
+	double bytes_variance, leaked_variance, peak_variance;
 };
 
 struct sn_heap_path {
@@ -32,9 +36,14 @@ struct sn_heap_path {
 
 struct sn_heap {
 	bool is_traced; /* else all is zero: nobody asked for it */
+	enum sn_heap_mode mode;
+	bool has_several;	 /* more than one process allocated */
+	uint64_t interval_bytes; /* of a sample: one of so many allocated bytes is met */
 	SN_VEC(struct sn_heap_path) paths;
 	struct sn_heap_sums total;
-	int64_t peak_ns;	/* time of the experiment; 0: nothing was allocated */
+	/* time of the experiment; 0: nothing was allocated. Of sums that the runtime counted the peak is that of the
+	 * process that held most */
+	int64_t peak_ns;
 	uint64_t unknown_frees; /* of blocks that were there before us, or came past us */
 	uint64_t lost;		/* events that were counted and not kept */
 	int64_t overhead_ns;	/* what tracing took in the target */
@@ -45,5 +54,8 @@ struct sn_heap {
 sn_status sn_heap_read(const struct sn_experiment *experiment, struct sn_heap **out,
 		       struct sn_error *err);
 void sn_heap_free(struct sn_heap *heap);
+
+/** The 95 % interval of an estimate of bytes with this variance. */
+void sn_heap_interval(uint64_t bytes, double variance, uint64_t *low, uint64_t *high);
 
 #endif

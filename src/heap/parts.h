@@ -30,6 +30,34 @@ bool sn_heap_reader_next(struct sn_heap_reader *reader, struct sn_heap_event_rea
 /** The last time that the events of a piece tell (sn_trace_last). */
 struct sn_trace_instant sn_heap_last_instant(const struct sn_trace_item *item);
 
+/* ---- aggregate.c ---- */
+
+struct sn_heap_aggregate_process {
+	uint32_t mode; /* enum sn_heap_mode; OFF: it wrote no sums, so it is a trace */
+	uint32_t peak_number;
+	uint64_t interval_bytes, unknown_frees;
+	int64_t peak_ns; /* CLOCK_MONOTONIC */
+	double ns_per_tick;
+};
+
+struct sn_heap_aggregate_path {
+	uint32_t process, id;
+	bool is_new;
+	int64_t held_bytes, at_peak; /* at its process's own peak */
+	struct sn_heap_sums sums;
+};
+
+struct sn_heap_aggregate {
+	struct sn_heap_aggregate_process *processes;
+	SN_VEC(struct sn_heap_aggregate_path) paths;
+	uint64_t damaged;
+};
+
+/** Damage is counted, no error. The caller frees. */
+sn_status sn_heap_aggregate_read(const struct sn_experiment *experiment,
+				 struct sn_heap_aggregate *out, struct sn_error *err);
+void sn_heap_aggregate_free(struct sn_heap_aggregate *aggregate);
+
 /* ---- live.c ---- */
 
 struct sn_heap_block {

@@ -20,6 +20,10 @@ static void sums_add(struct sn_heap_sums *to, const struct sn_heap_sums *from)
 	to->leaked_bytes += from->leaked_bytes;
 	to->peak_bytes += from->peak_bytes;
 	to->temporary += from->temporary;
+	to->samples += from->samples;
+	to->bytes_variance += from->bytes_variance;
+	to->leaked_variance += from->leaked_variance;
+	to->peak_variance += from->peak_variance;
 }
 
 /* Nodes of a tree before it is put in order; `parent` counts places, + 1. */

@@ -34,22 +34,23 @@ struct sn_record_options {
 	const char *follow; /* "all", "fork", "exec", "none" or "=REGEX" */
 	double delay_s, duration_s; /* 0: from the start, to the end */
 	uint64_t max_bytes;	    /* 0: no limit */
-	bool is_scratch;	 /* nothing of it is kept: live data lie in the experiment itself */
-	bool has_accesses;	 /* copies of loops record accesses: much data, which lie on disk */
-	const char *heap;	 /* --heap: "trace"; NULL: off */
-	bool mpi;		 /* --mpi: calls of MPI are traced */
-	double packets_s;	 /* from one sample packet to the next */
-	bool has_sync;		 /* locks are traced ... */
-	bool sync_is_calibrated; /* ... waits that last six times as long as a lock takes */
-	double sync_min_us;	 /* ... waits of at least so long; 0: all */
-	bool has_io;		 /* input and output are traced */
-	bool has_openmp;	 /* regions and constructs of OpenMP are traced */
-	struct sn_counters counters; /* -e */
-	bool without_counters;	     /* -e could not be had, and --fallback clock was given */
-	int pause_signal;	     /* sent to this command; 0: none */
-	int packet_signal;	     /* likewise: a sample packet; 0: none */
-	bool starts_paused;	     /* until pause_signal, or the program's sonde_resume */
-	bool without_source;	     /* keep no source text in the experiment */
+	bool is_scratch;   /* nothing of it is kept: live data lie in the experiment itself */
+	bool has_accesses; /* copies of loops record accesses: much data, which lie on disk */
+	unsigned heap;	   /* --heap: enum sn_heap_mode (wire/settings.h) */
+	uint64_t heap_interval_bytes; /* with SN_HEAP_SAMPLE */
+	bool mpi;		      /* --mpi: calls of MPI are traced */
+	double packets_s;	      /* from one sample packet to the next */
+	bool has_sync;		      /* locks are traced ... */
+	bool sync_is_calibrated;      /* ... waits that last six times as long as a lock takes */
+	double sync_min_us;	      /* ... waits of at least so long; 0: all */
+	bool has_io;		      /* input and output are traced */
+	bool has_openmp;	      /* regions and constructs of OpenMP are traced */
+	struct sn_counters counters;  /* -e */
+	bool without_counters;	      /* -e could not be had, and --fallback clock was given */
+	int pause_signal;	      /* sent to this command; 0: none */
+	int packet_signal;	      /* likewise: a sample packet; 0: none */
+	bool starts_paused;	      /* until pause_signal, or the program's sonde_resume */
+	bool without_source;	      /* keep no source text in the experiment */
 	const char *const *debug_folders;
 	size_t debug_folder_count;
 	bool ask_debuginfod;

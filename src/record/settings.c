@@ -23,7 +23,9 @@ void sn_settings_text(const struct sn_record_options *o, const char *folder, uin
 	if (o->is_monitored)
 		sn_text_add(text, "monitor=1;");
 	if (o->heap)
-		sn_text_addf(text, "heap=%d;", SN_HEAP_TRACE);
+		sn_text_addf(text, "heap=%u;", o->heap);
+	if (o->heap == SN_HEAP_SAMPLE)
+		sn_text_addf(text, "heapint=%llu;", (unsigned long long)o->heap_interval_bytes);
 	if (o->mpi)
 		sn_text_add(text, "mpi=1;");
 	if (o->has_sync)

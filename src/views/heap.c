@@ -26,6 +26,13 @@ enum {
 	H_MEAN_BYTES,
 	H_PEAK_SHARE,
 	H_LEAKED_SHARE,
+	H_SAMPLES,
+	H_BYTES_LOW,
+	H_BYTES_HIGH,
+	H_LEAKED_LOW,
+	H_LEAKED_HIGH,
+	H_PEAK_LOW,
+	H_PEAK_HIGH,
 	H_NODE,
 	H_PARENT,
 	H_DEPTH,
@@ -48,6 +55,13 @@ static const struct sn_column heap_columns[] = {
 	{ "mean_bytes", "mean B", SN_CELL_REAL, 1 },
 	{ "peak_share", "of peak", SN_CELL_SHARE, 0 },
 	{ "leaked_share", "of leaks", SN_CELL_SHARE, 0 },
+	{ "samples", "samples", SN_CELL_INT, 0 },
+	{ "bytes_low", NULL, SN_CELL_INT, 0 },
+	{ "bytes_high", NULL, SN_CELL_INT, 0 },
+	{ "leaked_bytes_low", NULL, SN_CELL_INT, 0 },
+	{ "leaked_bytes_high", NULL, SN_CELL_INT, 0 },
+	{ "peak_bytes_low", NULL, SN_CELL_INT, 0 },
+	{ "peak_bytes_high", NULL, SN_CELL_INT, 0 },
 	{ "node", NULL, SN_CELL_INT, 0 },
 	{ "parent", NULL, SN_CELL_INT, 0 },
 	{ "depth", NULL, SN_CELL_INT, 0 },
@@ -64,6 +78,24 @@ static void site_name(struct sn_table *table, const struct sn_program *program,
 	sn_view_set_site(table, &columns, program, (struct sn_site){ site->function, site->line });
 }
 
+static void interval_set(struct sn_table *table, int column, uint64_t bytes, double variance)
+{
+	uint64_t low, high;
+
+	sn_heap_interval(bytes, variance, &low, &high);
+	sn_table_set_int(table, column, (int64_t)low);
+	sn_table_set_int(table, column + 1, (int64_t)high);
+}
+
+/* The 95 % intervals of a sample. */
+static void intervals_set(struct sn_table *table, const struct sn_heap_sums *sums)
+{
+	sn_table_set_int(table, H_SAMPLES, (int64_t)sums->samples);
+	interval_set(table, H_BYTES_LOW, sums->bytes, sums->bytes_variance);
+	interval_set(table, H_LEAKED_LOW, sums->leaked_bytes, sums->leaked_variance);
+	interval_set(table, H_PEAK_LOW, sums->peak_bytes, sums->peak_variance);
+}
+
 static void site_row(struct sn_table *table, const struct sn_program *program,
 		     const struct sn_heap *heap, const struct sn_heap_site *site)
 {
@@ -78,13 +110,17 @@ static void site_row(struct sn_table *table, const struct sn_program *program,
 	sn_table_set_int(table, H_LEAKED_COUNT, (int64_t)sums->leaked_count);
 	sn_table_set_int(table, H_LEAKED_BYTES, (int64_t)sums->leaked_bytes);
 	sn_table_set_int(table, H_PEAK_BYTES, (int64_t)sums->peak_bytes);
-	sn_table_set_int(table, H_TEMPORARY, (int64_t)sums->temporary);
+	/* a sample does not know a thread's next allocation */
+	if (heap->mode != SN_HEAP_SAMPLE)
+		sn_table_set_int(table, H_TEMPORARY, (int64_t)sums->temporary);
 	if (sums->allocations)
 		sn_table_set_real(table, H_MEAN_BYTES,
 				  (double)sums->bytes / (double)sums->allocations);
 	sn_table_set_real(table, H_PEAK_SHARE, sn_share(sums->peak_bytes, heap->total.peak_bytes));
 	sn_table_set_real(table, H_LEAKED_SHARE,
 			  sn_share(sums->leaked_bytes, heap->total.leaked_bytes));
+	if (heap->mode == SN_HEAP_SAMPLE)
+		intervals_set(table, sums);
 }
 
 static uint64_t allocations_of(const struct sn_heap_sums *sums)
@@ -197,6 +233,13 @@ static sn_status peak_fill(const struct sn_view_input *input, struct sn_table *t
 
 /* ---- what goes with the rows ---- */
 
+static const char *mode_name(enum sn_heap_mode mode)
+{
+	return mode == SN_HEAP_AGGREGATE ? "aggregate"
+	       : mode == SN_HEAP_SAMPLE	 ? "sample"
+					 : "trace";
+}
+
 static void members_write(const struct sn_view_input *input, struct sn_json *json)
 {
 	struct sn_heap *heap;
@@ -206,9 +249,13 @@ static void members_write(const struct sn_view_input *input, struct sn_json *jso
 		return;
 	sn_json_key(json, "mode");
 	if (heap->is_traced)
-		sn_json_string(json, "trace");
+		sn_json_string(json, mode_name(heap->mode));
 	else
 		sn_json_null(json);
+	if (heap->mode == SN_HEAP_SAMPLE) {
+		sn_json_member_uint(json, "interval_bytes", heap->interval_bytes);
+		sn_json_member_uint(json, "samples", heap->total.samples);
+	}
 	sn_json_member_uint(json, "allocations", heap->total.allocations);
 	sn_json_member_uint(json, "frees", heap->total.frees);
 	sn_json_member_uint(json, "bytes", heap->total.bytes);
@@ -224,6 +271,26 @@ static void members_write(const struct sn_view_input *input, struct sn_json *jso
 	sn_json_object(json);
 	sn_json_member_double(json, "heap", (double)heap->overhead_ns / 1e9);
 	sn_json_close(json);
+}
+
+/* How sure the figures above are, where they are not counts of every event. */
+static void mode_tell(const struct sn_heap *heap, struct sn_text *text)
+{
+	uint64_t low, high;
+
+	if (heap->mode == SN_HEAP_SAMPLE) {
+		sn_heap_interval(heap->total.bytes, heap->total.bytes_variance, &low, &high);
+		sn_text_addf(text, "; estimates from %llu blocks, one byte in ",
+			     (unsigned long long)heap->total.samples);
+		sn_heap_add_size(text, heap->interval_bytes);
+		sn_text_add(text, ": allocated bytes are ");
+		sn_heap_add_size(text, low);
+		sn_text_add(text, " to ");
+		sn_heap_add_size(text, high);
+		sn_text_add(text, " (95 %)");
+	} else if (heap->mode == SN_HEAP_AGGREGATE && heap->has_several) {
+		sn_text_add(text, "; the peak is that of the process that held most");
+	}
 }
 
 static void foot_put(const struct sn_view_input *input, FILE *out)
@@ -242,6 +309,7 @@ static void foot_put(const struct sn_view_input *input, FILE *out)
 		     (unsigned long long)heap->total.leaked_count);
 	sn_heap_add_size(&text, heap->total.leaked_bytes);
 	sn_text_add(&text, " were never released");
+	mode_tell(heap, &text);
 	if (heap->lost)
 		sn_text_addf(&text, "; %llu events were lost", (unsigned long long)heap->lost);
 	if (heap->damaged)
@@ -280,6 +348,19 @@ static const struct sn_explanation heap_words[] = {
 	  "stack, or for one block that is kept.",
 	  "allocations" },
 	{ "mean_bytes", "count", "Mean size of the site's blocks.", "bytes" },
+	{ "bytes_low", "count",
+	  "The least allocated bytes that a sample of blocks leaves possible (95 %); only where the heap was "
+	  "sampled.",
+	  "bytes" },
+	{ "bytes_high", "count", "The most allocated bytes that a sample leaves possible (95 %).",
+	  "bytes" },
+	{ "leaked_bytes_low", "count", "As bytes_low, of blocks that were never released.",
+	  "leaked_bytes" },
+	{ "leaked_bytes_high", "count", "As bytes_high, of blocks that were never released.",
+	  "leaked_bytes" },
+	{ "peak_bytes_low", "count", "As bytes_low, of what was alive at the peak.", "peak_bytes" },
+	{ "peak_bytes_high", "count", "As bytes_high, of what was alive at the peak.",
+	  "peak_bytes" },
 	{ "peak_share", "share", "The site's part of the peak.", "peak_bytes" },
 	{ "leaked_share", "share", "The site's part of all bytes that were never released.",
 	  "leaked_bytes" },
@@ -288,7 +369,8 @@ static const struct sn_explanation heap_words[] = {
 
 #define HEAP_DATA                                                                                  \
 	"site,function,file,line,module,kind,allocations,bytes,frees,leaked_count,leaked_bytes,"   \
-	"peak_bytes,temporary,mean_bytes,peak_share,leaked_share"
+	"peak_bytes,temporary,mean_bytes,peak_share,leaked_share,samples,bytes_low,bytes_high,"    \
+	"leaked_bytes_low,leaked_bytes_high,peak_bytes_low,peak_bytes_high"
 
 const struct sn_view sn_view_heap = {
 	.name = "heap",

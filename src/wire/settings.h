@@ -31,7 +31,8 @@ enum sn_follow {
 	SN_FOLLOW_REGEX /* forks, and programs whose path matches */
 };
 
-enum sn_heap_mode { SN_HEAP_OFF, SN_HEAP_TRACE };
+/** Every event; sums by call path; a sample of blocks. Stored (wire/heap.h). */
+enum sn_heap_mode { SN_HEAP_OFF, SN_HEAP_TRACE, SN_HEAP_AGGREGATE, SN_HEAP_SAMPLE };
 /** CALIBRATED: the runtime finds the least wait itself. */
 enum sn_sync_mode { SN_SYNC_OFF, SN_SYNC_TRACE, SN_SYNC_CALIBRATED };
 
@@ -53,16 +54,17 @@ struct sn_settings {
 	uint32_t is_blocked;	   /* blocked=1: likewise: the target had our signal blocked */
 	uint64_t used_user_ns;	   /* user=, system=: likewise: CPU time used before the exec */
 	uint64_t used_system_ns;
-	uint32_t is_same_process; /* user= was there: an image before this one was measured */
-	uint32_t is_openmp_off;	  /* openmp=0 turns the stitching off */
-	uint32_t heap;		  /* heap=: enum sn_heap_mode */
-	uint32_t mpi;		  /* mpi=1: calls of MPI are traced */
-	uint32_t sync;		  /* sync=: enum sn_sync_mode */
-	uint64_t sync_min_ns;	  /* syncmin=: with SN_SYNC_TRACE, shorter waits count as none */
-	uint32_t io;		  /* io=1: calls of input and output are traced */
-	uint32_t openmp;	  /* omp=1: regions and constructs of OpenMP are traced */
-	uint32_t has_plans;	  /* plans=1: dir has plans of copied loops (wire/plan.h) */
-	uint32_t is_causal;	  /* causal=1: dir has a control page (wire/causal.h) */
+	uint32_t is_same_process;     /* user= was there: an image before this one was measured */
+	uint32_t is_openmp_off;	      /* openmp=0 turns the stitching off */
+	uint32_t heap;		      /* heap=: enum sn_heap_mode */
+	uint64_t heap_interval_bytes; /* heapint=: with SN_HEAP_SAMPLE */
+	uint32_t mpi;		      /* mpi=1: calls of MPI are traced */
+	uint32_t sync;		      /* sync=: enum sn_sync_mode */
+	uint64_t sync_min_ns;  /* syncmin=: with SN_SYNC_TRACE, shorter waits count as none */
+	uint32_t io;	       /* io=1: calls of input and output are traced */
+	uint32_t openmp;       /* omp=1: regions and constructs of OpenMP are traced */
+	uint32_t has_plans;    /* plans=1: dir has plans of copied loops (wire/plan.h) */
+	uint32_t is_causal;    /* causal=1: dir has a control page (wire/causal.h) */
 	uint32_t is_monitored; /* monitor=1: an agent says when sources are on (wire/monitor.h) */
 	uint32_t every;	  /* every=: one in so many instances is timed; 0: found while running */
 	uint32_t threads; /* threads=: enum sn_variant_threads, whose instances have variants */
@@ -178,6 +180,8 @@ static inline int sn_settings_parse(const char *text, struct sn_settings *settin
 			settings->is_openmp_off = number == 0;
 		else if (sn_settings_key_is(text, "heap"))
 			settings->heap = (uint32_t)number;
+		else if (sn_settings_key_is(text, "heapint"))
+			settings->heap_interval_bytes = number;
 		else if (sn_settings_key_is(text, "mpi"))
 			settings->mpi = number != 0;
 		else if (sn_settings_key_is(text, "packets"))

@@ -54,6 +54,7 @@ enum sn_trace_kind {
 	SN_TRACE_SYNC,	     /* wire/sync.h */
 	SN_TRACE_IO,	     /* wire/io.h */
 	SN_TRACE_OPENMP,     /* wire/openmp.h */
+	SN_TRACE_HEAP_SUMS,  /* wire/heap.h */
 	SN_TRACE_KINDS,
 };
 

@@ -48,18 +48,18 @@ def is_sound(heap, name):
     t.equal(sum(row['leaked_bytes'] for row in rows), heap['live_end_bytes'], f'{name}: what is left at the end')
 
 
-def random_programs():
+def random_programs(mode='trace', seeds=range(1, 21)):
     program = t.compile('heap.cc', '-O2', '-g', '-pthread', compiler='g++')
-    for seed in range(1, 21):
+    for seed in seeds:
         threads, forks = seed % 4, seed % 3
         words = [program, seed, threads, 3000, forks] + (['kill'] if seed % 5 == 4 else [])
         plain = t.command(*words)
-        run = t.run('record', '-q', '--heap=trace', '-o', f'e{seed}', *words)
-        name = f'seed {seed}, {threads} threads, {forks} forks'
+        run = t.run('record', '-q', f'--heap={mode}', '-o', f'{mode}{seed}', *words)
+        name = f'{mode}, seed {seed}, {threads} threads, {forks} forks'
         t.equal((run.returncode, run.stderr), (128 - plain.returncode if plain.returncode < 0 else plain.returncode, ''),
                 f'{name}: status and standard error are the program\'s')
         t.equal(sorted(run.stdout.splitlines()), sorted(plain.stdout.splitlines()), f'{name}: so is its output')
-        counts, heap = seen(f'e{seed}')
+        counts, heap = seen(f'{mode}{seed}')
         t.equal(counts, told(run.stdout), f'{name}: counts and bytes are exact')
         t.equal((heap['lost'], heap['unknown_frees']), ({'heap': 0}, 0), f'{name}: nothing lost, nothing unknown')
         is_sound(heap, name)
@@ -253,7 +253,7 @@ def library_of(name):
     return found[0] if found else None
 
 
-def other_allocators():
+def other_allocators(mode='trace'):
     program = t.compile('heap.cc', '-O2', '-g', '-pthread', compiler='g++', output='./others')
     for name, file in ALLOCATORS.items():
         library = library_of(file)
@@ -261,7 +261,8 @@ def other_allocators():
             t.skip(f'{name}: exact', f'{file} is not installed')
             continue
         words = [program, 7, 2, 3000, 1]
-        run = t.run('record', '-q', '--heap=trace', '-o', f'{name}.1', *words, env={**os.environ, 'LD_PRELOAD': library})
+        name = f'{name}, {mode}'
+        run = t.run('record', '-q', f'--heap={mode}', '-o', f'{name}.1', *words, env={**os.environ, 'LD_PRELOAD': library})
         counts, heap = seen(f'{name}.1')
         t.equal((run.returncode, run.stderr), (0, ''), f'{name}: status and standard error')
         t.equal(counts, told(run.stdout), f'{name}: counts and bytes are exact')
@@ -336,16 +337,16 @@ int main(void)
 '''
 
 
-def signal_handlers():
+def signal_handlers(mode='trace'):
     """A handler allocates wherever it interrupts, in our own code, too; and may never return there."""
     bump = t.compile(BUMP, '-O2', '-fno-builtin', '-shared', '-fPIC', output='./libbump.so')
     for jumps in (False, True):
         program = t.compile(HANDLER, '-O2', '-g', '-fno-builtin', *(['-DJUMPS'] if jumps else []), output=f'./handler{jumps}')
-        name = 'handlers that jump away' if jumps else 'handlers'
-        run = t.run('record', '-q', '--heap=trace', '-o', f'handler{jumps}.1', program,
+        name = f'{mode}, handlers that jump away' if jumps else f'{mode}, handlers'
+        run = t.run('record', '-q', f'--heap={mode}', '-o', f'handler{jumps}{mode}.1', program,
                     env={**os.environ, 'LD_PRELOAD': os.path.abspath(bump)})
         done, handled, jumped = (int(word) for word in run.stderr.split())
-        heap = t.show('heap', f'handler{jumps}.1', '--all')
+        heap = t.show('heap', f'handler{jumps}{mode}.1', '--all')
         mains = sum(r['allocations'] for r in heap['rows'] if r['bytes'] == 50 * r['allocations'])
         all_of_program = heap['allocations'] - sum(r['allocations'] for r in heap['rows']
                                                    if r['bytes'] > 60 * r['allocations'])
@@ -394,7 +395,7 @@ int main(int, char **argv)
 '''
 
 
-def odd_moments():
+def odd_moments(mode='trace'):
     """Before main, in destructors of threads, after exit; _exit, exec, all descriptors closed, a double free."""
     with open('odd.cc', 'w') as out:
         out.write(ODD)
@@ -402,13 +403,13 @@ def odd_moments():
     end = {'': 3, '_exit': 4, 'close': 5, 'exec': 6, 'twice': -signal.SIGABRT}
     for how, status in end.items():
         words = [program] + ([how] if how else [])
-        name = how or 'to the end'
+        name = f'{mode}, ' + (how or 'to the end')
         plain = t.command(*words)
-        run = t.run('record', '-q', '--heap=trace', '-o', f'odd{how}.1', *words)
+        run = t.run('record', '-q', f'--heap={mode}', '-o', f'odd{how}{mode}.1', *words)
         t.equal(plain.returncode, status, f'{name}: what the program does without us')
         t.equal((run.returncode, run.stdout), (128 - status if status < 0 else status, plain.stdout), f'{name}: and with us')
         t.check(plain.stderr in run.stderr, f'{name}: its words are there', run.stderr)
-        heap = t.show('heap', f'odd{how}.1', '--all')
+        heap = t.show('heap', f'odd{how}{mode}.1', '--all')
         rows = {(r['function'] or '').split('(')[0]: (r['allocations'], r['frees']) for r in heap['rows']}
         want = {'before_main': (1, 1), 'in_thread': (20, 20), 'in_tls_end': (10, 10), 'in_key_end': (10, 10)}
         if how in ('', 'close'):
@@ -435,7 +436,7 @@ int main(void) { char *p = malloc(100); snprintf(p, 100, "mine"); puts(p); retur
     t.check('static program cannot be traced' in ' '.join(text.split()), 'static: the summary says why', text)
 
 
-def killed_at_any_moment():
+def killed_at_any_moment(mode='trace', rounds=range(5)):
     """What was begun and what was done are counted in shared memory; the trace lies between."""
     program = t.compile('''
 #include <stdatomic.h>
@@ -467,9 +468,9 @@ int main(int count, char **words)
 	work(0);
 }
 ''', '-O2', '-g', '-pthread', '-fno-builtin', output='./endless')
-    for round_ in range(5):
-        shared = os.path.abspath(f'counts{round_}')
-        run = subprocess.Popen([t.sonde, 'record', '-q', '--heap=trace', '--clock', 'off', '-o', f'killed{round_}.1', program,
+    for round_ in rounds:
+        shared = os.path.abspath(f'counts{round_}{mode}')
+        run = subprocess.Popen([t.sonde, 'record', '-q', f'--heap={mode}', '--clock', 'off', '-o', f'killed{round_}{mode}.1', program,
                                 shared], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         deadline = time.time() + 60
         while not (os.path.exists(shared) and os.path.getsize(shared) and any(open(shared, 'rb').read())):
@@ -482,7 +483,7 @@ int main(int count, char **words)
         run.wait(timeout=120)
         values = struct.unpack('32q', open(shared, 'rb').read(256))
         begun, done, freeing, freed = (values[i] + values[16 + i] for i in range(4))
-        heap = t.show('heap', f'killed{round_}.1', '--all')
+        heap = t.show('heap', f'killed{round_}{mode}.1', '--all')
         row = [r for r in heap['rows'] if r['function'] == 'work'][0]
         if heap['lost']['heap']:
             t.skip(f'killed {round_}: all is there', 'the disk did not keep up')
@@ -647,6 +648,94 @@ int main(int count, char **words)
             t.equal(got, [count, count, count * size], f'{name}: every block of {function} counts')
 
 
+PEAK = r'''
+#include <stdlib.h>
+#include <string.h>
+#define SITE __attribute__((noipa)) static void *
+SITE kept(void) { void *p = malloc(1000000); __asm__ volatile(""); return p; }
+SITE at_peak(void) { void *p = calloc(3, 1000000); __asm__ volatile(""); return p; }
+SITE after(void) { void *p = malloc(2000000); __asm__ volatile(""); return p; }
+SITE grown(void *old) { void *p = realloc(old, 500000); __asm__ volatile(""); return p; }
+SITE too_large(void *old) { void *p = realloc(old, (size_t)1 << 62); __asm__ volatile(""); return p; }
+SITE small(void) { void *p = malloc(100); __asm__ volatile(""); return p; }
+int main(void)
+{
+	void *a = kept(), *b = at_peak(), *c;
+	free(b);
+	c = after();
+	for (int i = 0; i < 1000; i++)
+		free(small());
+	if (too_large(c))
+		return 1;
+	free(grown(grown(NULL)));
+	free(c);
+	return a ? 7 : 0;
+}
+'''
+
+
+def aggregate():
+    """The runtime's own sums are those of a trace, whatever happens, and do not grow with the events."""
+    random_programs('aggregate', (1, 3, 4, 5, 11, 14))
+    other_allocators('aggregate')
+    signal_handlers('aggregate')
+    odd_moments('aggregate')
+    killed_at_any_moment('aggregate', range(2))
+    program = t.compile(PEAK, '-O2', '-g', '-fno-builtin', '-w', output='./peak')
+    run = t.run('record', '-q', '--heap=aggregate', '-o', 'peak.1', program)
+    heap = t.show('heap', 'peak.1', '--all')
+    rows = {r['function']: r for r in heap['rows']}
+    columns = ('allocations', 'frees', 'bytes', 'peak_bytes', 'leaked_bytes', 'temporary')
+    t.equal((run.returncode, heap['mode']), (7, 'aggregate'), 'a known program in aggregate mode')
+    t.equal({name: tuple(rows[name][c] for c in columns) for name in ('kept', 'at_peak', 'after', 'grown', 'small')},
+            {'kept': (1, 0, 1000000, 1000000, 1000000, 0), 'at_peak': (1, 1, 3000000, 3000000, 0, 1),
+             'after': (1, 1, 2000000, 0, 0, 0), 'grown': (2, 2, 1000000, 0, 0, 2), 'small': (1000, 1000, 100000, 0, 0, 1000)},
+            'each site has its sums, and its part of the peak')
+    t.equal((heap['peak_bytes'], 'too_large' in rows), (4000000, False), 'what failed is no allocation')
+    sizes = []
+    for rounds in (1000, 100000):
+        t.run('record', '-q', '--heap=aggregate', '--clock', 'off', '-o', f'rounds{rounds}.1', t.compile('''
+#include <stdlib.h>
+int main(int count, char **words) { for (int i = 0; i < atoi(words[1]); i++) free(malloc(40)); return 0; }
+''', '-O2', '-g', '-fno-builtin', '-w', output='./rounds'), rounds)
+        sizes.append(sum(os.path.getsize(path) for path in glob.glob(f'rounds{rounds}.1/*.trace')))
+    t.equal(sizes[0], sizes[1], 'a hundred times the events need no byte more')
+
+
+def sample():
+    """A sample's estimates hold the truth within six standard errors, in all threads and allocators."""
+    program = t.compile('heap.cc', '-O2', '-g', '-pthread', compiler='g++')
+    jemalloc = library_of(ALLOCATORS['jemalloc'])
+    for name, preload in (('malloc', None), ('jemalloc', jemalloc)):
+        if name != 'malloc' and not preload:
+            t.skip(f'sample of {name}', 'it is not installed')
+            continue
+        words = [program, 5, 2, 20000, 1]
+        env = {**os.environ, 'LD_PRELOAD': preload} if preload else None
+        run = t.run('record', '-q', '--heap=sample:16k', '-o', f'sample{name}.1', *words, env=env)
+        counts, heap = seen(f'sample{name}.1')
+        true = told(run.stdout)
+        t.equal((run.returncode, run.stderr, heap['mode'], heap['interval_bytes'], heap['lost'], heap['unknown_frees']),
+                (0, '', 'sample', 16384, {'heap': 0}, 0), f'sample of {name}: the program runs as ever')
+        t.check(heap['samples'] > 1000 and all(r['temporary'] is None and r['samples'] > 0 for r in heap['rows']),
+                f'sample of {name}: each row has blocks that were met', heap['samples'])
+        for row in heap['rows']:
+            site = (row['function'] or '').split('(')[0]
+            if site in true and row['samples'] > 50:
+                error = (row['bytes_high'] - row['bytes_low']) / 2 / 1.96
+                t.check(abs(row['bytes'] - true[site][1]) < 6 * error, f'sample of {name}: {site}', row, true[site])
+        t.check(all(r['allocations'] == r['frees'] + r['leaked_count'] for r in heap['rows']),
+                f'sample of {name}: what was allocated was released or is left')
+        small = true['by_new_aligned']  # blocks of one size, so what is left has a known error
+        left = sum(r['leaked_bytes'] for r in heap['rows'] if (r['function'] or '').startswith('by_new_aligned'))
+        error = 128 * (small[0] * 16384 / 128) ** 0.5
+        t.check(abs(left - 128 * (small[0] - small[2])) < 6 * error, f'sample of {name}: what is left', left, small)
+    for words, is_good in (('sample:1', False), ('sample:2G', False), ('sample:x', False), ('sampled', False), ('sample:64k', True)):
+        run = t.run('record', '--dry-run', f'--heap={words}', 'true')
+        t.check(run.returncode == (0 if is_good else 125) and
+                ('sample' in run.stdout if is_good else '--heap takes' in run.stderr), f'--heap={words}', run.stdout, run.stderr)
+
+
 def refused():
     run = t.run('record', '-q', '--heap', '-o', 'short.1', 'true')
     t.equal((run.returncode, t.show('heap', 'short.1')['mode']), (0, 'trace'), '--heap alone is --heap=trace')
@@ -663,7 +752,7 @@ def refused():
     t.check(run.returncode == 3 and '--heap' in run.stderr, 'without a trace show heap says how to get one', run.stderr)
 
 
-for part in (known_program, samples_between, samples_in_walks, random_programs, plugins, deep_binding, other_allocators, signal_handlers, odd_moments, own_malloc, killed_at_any_moment,
+for part in (aggregate, sample, known_program, samples_between, samples_in_walks, random_programs, plugins, deep_binding, other_allocators, signal_handlers, odd_moments, own_malloc, killed_at_any_moment,
              lost_are_counted, without_launcher, cut_short, refused):
     if not chosen or part.__name__ in chosen:
         part()

@@ -9,11 +9,6 @@ static const uint64_t time_gap_first = 1u << 20, time_gap_most = 1u << 28;
 
 __thread struct sn_heap_nest sn_heap_nest;
 
-static struct sn_heap_thread *heap_of(const struct sn_thread *thread)
-{
-	return sn_thread_scratch(thread, &sn_heap_collector);
-}
-
 /* ---- a stream ---- */
 
 static bool begin_piece(struct sn_heap_stream *stream, uint32_t thread_index)
@@ -112,9 +107,8 @@ static inline void write_release(struct sn_heap_stream *stream, uint32_t thread_
 
 /* ---- who writes ---- */
 
-/* The stream to write to, held from here on: the second one if a signal interrupted the first. */
-static inline struct sn_heap_stream *hold(struct sn_thread *self, struct sn_heap_thread *heap,
-					  const uint64_t *frame)
+inline struct sn_heap_stream *sn_heap_hold(struct sn_thread *self, struct sn_heap_thread *heap,
+					   const uint64_t *frame)
 {
 	uint64_t at = (uint64_t)(uintptr_t)frame;
 
@@ -137,8 +131,7 @@ static inline void let_go(struct sn_heap_stream *stream, uint64_t tsc)
 {
 	if (sn_trace_measures(&stream->unmeasured, SN_TRACE_MEASURED))
 		sn_trace_count_cost(SN_TRACE_HEAP, __builtin_ia32_rdtsc() - tsc, SN_TRACE_MEASURED);
-	atomic_signal_fence(memory_order_seq_cst);
-	stream->holder = 0;
+	sn_heap_let_go(stream);
 }
 
 /* Threads that are none of ours share one stream. One that cannot have it soon loses its event: the
@@ -184,20 +177,18 @@ static inline uint64_t ticks_after(void)
 	return __builtin_ia32_rdtscp(&cpu);
 }
 
-void sn_heap_note_allocation(const uint64_t *frame, const void *block, uint64_t bytes,
+static void trace_allocation(const uint64_t *frame, const void *block, uint64_t bytes,
 			     enum sn_heap_event kind)
 {
 	struct sn_thread *self = sn_self;
 	uint64_t tsc = ticks_after();
 
-	sn_heap_nest.noted[sn_heap_nest.noted_count++ % SN_HEAP_NOTED] = block;
-
 	if (!self) {
 		note_stray(block, bytes, kind, tsc);
 		return;
 	}
-	struct sn_heap_thread *heap = heap_of(self);
-	struct sn_heap_stream *stream = hold(self, heap, frame);
+	struct sn_heap_thread *heap = sn_heap_thread_of(self);
+	struct sn_heap_stream *stream = sn_heap_hold(self, heap, frame);
 	if (!stream)
 		return;
 	uint32_t path = stream == heap->streams ? sn_path_take(self, &heap->paths, frame) : 0;
@@ -205,28 +196,91 @@ void sn_heap_note_allocation(const uint64_t *frame, const void *block, uint64_t 
 	let_go(stream, tsc);
 }
 
-void sn_heap_note_release(const uint64_t *frame, const void *block, uint64_t tsc)
+static void trace_release(const uint64_t *frame, const void *block, uint64_t tsc)
 {
 	struct sn_thread *self = sn_self;
 
-	if (!tsc)
-		tsc = __builtin_ia32_rdtsc();
 	if (!self) {
 		note_stray(block, 0, SN_HEAP_FREE, tsc);
 		return;
 	}
-	struct sn_heap_stream *stream = hold(self, heap_of(self), frame);
+	struct sn_heap_stream *stream = sn_heap_hold(self, sn_heap_thread_of(self), frame);
 	if (!stream)
 		return;
 	write_release(stream, self->index, block, tsc);
 	let_go(stream, tsc);
 }
 
+/* ---- by mode ---- */
+
+void sn_heap_note_allocation(const uint64_t *frame, const void *block, uint64_t bytes,
+			     enum sn_heap_event kind)
+{
+	sn_heap_nest.noted[sn_heap_nest.noted_count++ % SN_HEAP_NOTED] = block;
+	switch (sn_heap_state->mode) {
+	case SN_HEAP_AGGREGATE:
+		sn_heap_sums_allocation(frame, block, bytes, kind);
+		break;
+	case SN_HEAP_SAMPLE:
+		if (__builtin_expect(sn_heap_sample_meets(bytes), 0) && sn_heap_sample_keep(block))
+			trace_allocation(frame, block, bytes, kind);
+		break;
+	default:
+		trace_allocation(frame, block, bytes, kind);
+	}
+}
+
+void sn_heap_note_release(const uint64_t *frame, const void *block)
+{
+	switch (sn_heap_state->mode) {
+	case SN_HEAP_AGGREGATE:
+		sn_heap_sums_release(block, sn_heap_sums_take_out(block));
+		break;
+	case SN_HEAP_SAMPLE:
+		if (__builtin_expect(sn_heap_sample_knows(block), 0) &&
+		    sn_heap_sample_take_out(block))
+			trace_release(frame, block, __builtin_ia32_rdtsc());
+		break;
+	default:
+		trace_release(frame, block, __builtin_ia32_rdtsc());
+	}
+}
+
+void sn_heap_release_begin(const void *block, struct sn_heap_release *release)
+{
+	release->tsc = __builtin_ia32_rdtsc();
+	release->block = 0;
+	if (sn_heap_state->mode == SN_HEAP_AGGREGATE)
+		release->block = sn_heap_sums_take_out(block);
+	else if (sn_heap_state->mode == SN_HEAP_SAMPLE)
+		release->block = sn_heap_sample_knows(block);
+}
+
+void sn_heap_release_end(const uint64_t *frame, const void *block,
+			 const struct sn_heap_release *release, bool is_released)
+{
+	switch (sn_heap_state->mode) {
+	case SN_HEAP_AGGREGATE:
+		if (is_released)
+			sn_heap_sums_release(block, release->block);
+		else
+			sn_heap_sums_put_back(block, release->block);
+		break;
+	case SN_HEAP_SAMPLE:
+		if (is_released && release->block && sn_heap_sample_take_out(block))
+			trace_release(frame, block, release->tsc);
+		break;
+	default:
+		if (is_released)
+			trace_release(frame, block, release->tsc);
+	}
+}
+
 /* ---- the collector ---- */
 
 static void begin_thread(struct sn_thread *thread, enum sn_thread_origin origin)
 {
-	struct sn_heap_thread *heap = heap_of(thread);
+	struct sn_heap_thread *heap = sn_heap_thread_of(thread);
 
 	(void)origin;
 	if (sn_heap_is_on())
@@ -236,7 +290,7 @@ static void begin_thread(struct sn_thread *thread, enum sn_thread_origin origin)
 /* What the thread does from here on is a stray's. */
 static void end_thread(struct sn_thread *self, int64_t now_ns)
 {
-	struct sn_heap_thread *heap = heap_of(self);
+	struct sn_heap_thread *heap = sn_heap_thread_of(self);
 
 	(void)now_ns;
 	if (!sn_heap_is_on())

@@ -41,10 +41,17 @@ extern __thread struct sn_heap_nest sn_heap_nest __attribute__((tls_model("initi
 struct sn_heap_thread {
 	/* the second is for a signal handler that interrupts the first */
 	struct sn_heap_stream streams[2];
+	/* aggregate mode */
+	const void *latest;	   /* allocation */
+	int64_t pending_bytes;	   /* allocated less released, not yet in the process's sum */
+	uint32_t unmeasured_frees; /* releases until one is measured */
 
 	struct sn_path_cache paths;
 };
 extern struct sn_collector sn_heap_collector;
+
+struct sn_heap_sums;   /* heap/sums_handler.c */
+struct sn_heap_sample; /* heap/sample_handler.c */
 
 /** Of the process image; wiped on fork. */
 struct sn_heap_state {
@@ -52,6 +59,11 @@ struct sn_heap_state {
 	/* for threads that are none of ours */
 	_Atomic uint32_t stray_lock;
 	struct sn_heap_stream stray;
+	uint32_t mode;		   /* enum sn_heap_mode */
+	uint64_t interval_bytes;   /* SN_HEAP_SAMPLE */
+	struct sn_heap_head *head; /* with SN_HEAP_AGGREGATE and SN_HEAP_SAMPLE */
+	struct sn_heap_sums *sums;
+	struct sn_heap_sample *sample;
 };
 extern struct sn_heap_state *sn_heap_state; /* never NULL */
 
@@ -60,11 +72,59 @@ static inline bool sn_heap_is_on(void)
 	return atomic_load_explicit(&sn_heap_state->is_on, memory_order_relaxed) && sn_is_active();
 }
 
+/** What is to be known of a block before the allocator may give its address to somebody else. */
+struct sn_heap_release {
+	uint64_t tsc;
+	uint64_t block; /* aggregate: what was known of it; sample: whether it was met */
+};
+
 /** An allocation by the function with this frame has returned. */
 void sn_heap_note_allocation(const uint64_t *frame, const void *block, uint64_t bytes,
 			     enum sn_heap_event kind);
-/** A block is about to be released; `tsc` 0: now. */
-void sn_heap_note_release(const uint64_t *frame, const void *block, uint64_t tsc);
+/** A block is about to be released. */
+void sn_heap_note_release(const uint64_t *frame, const void *block);
+/** The same in two steps, of what may fail: before the call, and after it. */
+void sn_heap_release_begin(const void *block, struct sn_heap_release *release);
+void sn_heap_release_end(const uint64_t *frame, const void *block,
+			 const struct sn_heap_release *release, bool is_released);
+
+/* ---- heap/events_handler.c, for the other modes ---- */
+static inline struct sn_heap_thread *sn_heap_thread_of(const struct sn_thread *thread)
+{
+	return sn_thread_scratch(thread, &sn_heap_collector);
+}
+
+/** The stream to write to, held from here on: the second one if a signal interrupted the first. NULL: the
+ *  event is lost, counted. */
+struct sn_heap_stream *sn_heap_hold(struct sn_thread *self, struct sn_heap_thread *heap,
+				    const uint64_t *frame);
+static inline void sn_heap_let_go(struct sn_heap_stream *stream)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	stream->holder = 0;
+}
+
+/* ---- heap/sums_handler.c: aggregate, and the head of both new modes ---- */
+
+/** Set-up: the first piece of sums, the tables of the mode. False: there is no room. */
+bool sn_heap_sums_open(enum sn_heap_mode mode, uint64_t interval_bytes);
+void sn_heap_sums_allocation(const uint64_t *frame, const void *block, uint64_t bytes,
+			     enum sn_heap_event kind);
+/** Takes a block out of the table. Gives what sn_heap_sums_release needs; 0: it is not known. */
+uint64_t sn_heap_sums_take_out(const void *block);
+void sn_heap_sums_put_back(const void *block, uint64_t known);
+void sn_heap_sums_release(const void *block, uint64_t known);
+
+/* ---- heap/sample_handler.c ---- */
+
+bool sn_heap_sample_open(void);
+/** Whether this allocation is met by the sample. */
+bool sn_heap_sample_meets(uint64_t bytes);
+/** Remembers a block that was met. False: there is no room, and it is to be left out. */
+bool sn_heap_sample_keep(const void *block);
+bool sn_heap_sample_knows(const void *block);
+/** False: another one has taken it out meanwhile. */
+bool sn_heap_sample_take_out(const void *block);
 
 /* heap/setup_heap.c: the functions of the next library in line that has them */
 #define SN_HEAP_REAL(X)                                                                            \

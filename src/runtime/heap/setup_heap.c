@@ -113,6 +113,18 @@ static bool make_state(void)
 	return mapping;
 }
 
+/* What the mode needs beside the trace. */
+static bool open_mode(enum sn_data_origin origin, const struct sn_settings *settings)
+{
+	sn_heap_state->mode = settings->heap;
+	sn_heap_state->interval_bytes = settings->heap_interval_bytes;
+	if (settings->heap == SN_HEAP_TRACE)
+		return true;
+	return sn_trace_open(origin, SN_TRACE_HEAP_SUMS) &&
+	       sn_heap_sums_open(settings->heap, settings->heap_interval_bytes) &&
+	       (settings->heap != SN_HEAP_SAMPLE || sn_heap_sample_open());
+}
+
 bool sn_heap_install(enum sn_data_origin origin)
 {
 	if (!sn_config.settings.heap)
@@ -121,7 +133,8 @@ bool sn_heap_install(enum sn_data_origin origin)
 		sn_warn("the program has a malloc of its own: its heap was not traced");
 		return true;
 	}
-	if (!make_state() || !sn_paths_open() || !sn_trace_open(origin, SN_TRACE_HEAP)) {
+	if (!make_state() || !sn_paths_open() || !sn_trace_open(origin, SN_TRACE_HEAP) ||
+	    !open_mode(origin, &sn_config.settings)) {
 		sn_warn("there was no room for a trace: the heap was not traced");
 		return true;
 	}

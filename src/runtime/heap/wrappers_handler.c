@@ -143,7 +143,7 @@ SN_EXPORT void plain_free(void *block)
 	if (nest->skipped_free == block)
 		nest->skipped_free = NULL;
 	else if (sn_heap_is_on())
-		sn_heap_note_release(frame, block, 0);
+		sn_heap_note_release(frame, block);
 	sn_heap_real.c_release(block);
 }
 
@@ -215,18 +215,21 @@ static inline __attribute__((always_inline)) void *resize(const uint64_t *frame,
 							  size_t count, size_t bytes, bool is_array)
 {
 	struct sn_heap_nest *nest = &sn_heap_nest;
-	uint64_t tsc = __builtin_ia32_rdtsc();
+	struct sn_heap_release release;
+	bool is_noting = old && sn_heap_is_on();
 	size_t all = count * bytes;
 	bool is_release = old && (!count || !bytes);
 	struct sn_heap_nest before = go_in(frame, all, SN_HEAP_ALLOC, false);
 
 	nest->skipped_free = old;
+	if (is_noting)
+		sn_heap_release_begin(old, &release);
 	void *block = is_array ? sn_heap_real.c_resize_array(old, count, bytes)
 			       : sn_heap_real.c_resize(old, bytes);
 	nest->skipped_free = before.skipped_free;
 	bool is_noted = come_out(&before, block);
-	if (old && (block || is_release) && sn_heap_is_on())
-		sn_heap_note_release(frame, old, tsc);
+	if (is_noting && sn_heap_is_on())
+		sn_heap_release_end(frame, old, &release, block || is_release);
 	if (!is_noted)
 		note(frame, block, all, SN_HEAP_ALLOC);
 	return block;
@@ -287,7 +290,7 @@ static void make_delete(const uint64_t *frame, unsigned which, const char *name,
 	}
 	/* of delete within delete the outer one has noted it */
 	if (skipped != block && sn_heap_is_on())
-		sn_heap_note_release(frame, block, 0);
+		sn_heap_note_release(frame, block);
 	nest->skipped_free = block;
 	real(block, b, c);
 	nest->skipped_free = skipped == block ? NULL : skipped;

@@ -15,6 +15,7 @@
 #include "record/streams.h"
 #include "search/evidence/sources.h"
 #include "search/online/found.h"
+#include "wire/settings.h"
 
 struct restart {
 	const struct sn_online_options *options;
@@ -120,7 +121,7 @@ double sn_online_overhead(const struct sn_analysis *analysis)
 static bool options_add(struct sn_record_options *options, const struct sn_source *source)
 {
 	if (!strcmp(source->option, "heap"))
-		options->heap = "trace";
+		options->heap = SN_HEAP_TRACE;
 	else
 		return false;
 	return true;

@@ -59,7 +59,9 @@ static void words_make(struct sn_summary *s, const struct sn_heap *heap)
 		sn_heap_sites_free(&sites);
 		return;
 	}
-	sn_text_addf(&text, "%llu allocations, at most ", (unsigned long long)total->allocations);
+	sn_text_addf(&text, "%s%llu allocations, at most ",
+		     heap->mode == SN_HEAP_SAMPLE ? "about " : "",
+		     (unsigned long long)total->allocations);
 	sn_heap_add_size(&text, total->peak_bytes);
 	sn_text_addf(&text, " at a time (at %.3g s)", (double)heap->peak_ns / 1e9);
 	add_largest(program, &sites, peak_of, total->peak_bytes, &text);

@@ -33,6 +33,26 @@ static inline void made_begin(struct made_piece *made, uint64_t number, uint32_t
 	made->tsc = tsc;
 }
 
+/* A piece of sums, with its head. */
+static inline struct sn_heap_head *made_sums_begin(struct made_piece *made, uint64_t number,
+						   uint32_t mode)
+{
+	struct sn_heap_head *head;
+
+	made_begin(made, number, SN_TRACE_NO_THREAD, 1000000);
+	made->piece.kind = SN_TRACE_HEAP_SUMS;
+	made->piece.committed_bytes =
+		sizeof(made->piece) + (SN_HEAP_ENTRIES + 1) * SN_HEAP_ENTRY_BYTES;
+	head = (struct sn_heap_head *)(&made->piece + 1);
+	head->mode = mode;
+	return head;
+}
+
+static inline struct sn_heap_entry *made_entry(struct made_piece *made, unsigned place)
+{
+	return (struct sn_heap_entry *)(&made->piece + 1) + 1 + place;
+}
+
 /* `kind` FREE needs neither bytes nor path. */
 static inline void made_event(struct made_piece *made, uint8_t kind, uint64_t tsc, uint64_t address,
 			      uint64_t bytes, uint32_t path)

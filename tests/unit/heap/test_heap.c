@@ -147,3 +147,80 @@ TEST(pieces_of_nobody_are_damage)
 	CHECK_INT(heap->damaged, 1);
 	sn_heap_free(heap);
 }
+
+/* Two entries of one path, by two threads: one allocated, the other one released. */
+TEST(sums_of_the_runtime_add_up_with_their_peak)
+{
+	struct made_piece first, second;
+	const struct made_piece *pieces[] = { &second, &first };
+	struct sn_heap_head *head = made_sums_begin(&first, 1, SN_HEAP_AGGREGATE);
+	struct sn_heap *heap;
+
+	made_sums_begin(&second, 2, SN_HEAP_OFF);
+	head->peak_number = 5;
+	head->peak_ns = 1500000;
+	head->unknown_frees = 3;
+	*made_entry(&first, 0) = (struct sn_heap_entry){
+		.path = 1, .allocations = 10, .bytes = 1000, .at_peak = 900, .peak = 5
+	};
+	*made_entry(&second, 7) = (struct sn_heap_entry){ .path = 1,
+							  .frees = 4,
+							  .freed_bytes = 400,
+							  .temporary = 2,
+							  .at_peak = -100,
+							  .peak = 5 };
+	/* not changed since a peak before: it held at the newest what it holds now */
+	*made_entry(&first, 1) = (struct sn_heap_entry){
+		.path = 2, .is_new = 1, .allocations = 1, .bytes = 50, .at_peak = 1, .peak = 4
+	};
+	heap = heap_of(pieces, 2);
+	CHECK(heap->is_traced && heap->mode == SN_HEAP_AGGREGATE && !heap->damaged);
+	CHECK(sums_of(heap, 0)->allocations == 10 && sums_of(heap, 0)->frees == 4);
+	CHECK(sums_of(heap, 0)->leaked_count == 6 && sums_of(heap, 0)->leaked_bytes == 600);
+	CHECK(sums_of(heap, 0)->temporary == 2 && sums_of(heap, 0)->peak_bytes == 800);
+	CHECK(sums_of(heap, 1)->peak_bytes == 50 && heap->total.peak_bytes == 850);
+	CHECK(heap->peak_ns == 1500000 && heap->unknown_frees == 3);
+	sn_heap_free(heap);
+}
+
+TEST(impossible_sums_are_damage)
+{
+	struct made_piece made;
+	const struct made_piece *pieces[] = { &made };
+	struct sn_heap *heap;
+
+	made_sums_begin(&made, 1, SN_HEAP_AGGREGATE);
+	*made_entry(&made, 0) = (struct sn_heap_entry){
+		.path = 1, .allocations = 1, .bytes = 10, .frees = 2, .freed_bytes = 20
+	};
+	heap = heap_of(pieces, 1);
+	CHECK(heap->damaged == 1 && heap->total.allocations == heap->total.frees);
+	sn_heap_free(heap);
+}
+
+/* A block of a tenth of the interval stands for about ten such; one of a hundred intervals for itself. */
+TEST(what_a_sample_meets_stands_for_more)
+{
+	struct made_piece head, made;
+	const struct made_piece *pieces[] = { &head, &made };
+	struct sn_heap *heap;
+	uint64_t low, high;
+
+	made_sums_begin(&head, 1, SN_HEAP_SAMPLE)->interval_bytes = 1000;
+	made_begin(&made, 2, 0, 1000000);
+	made_event(&made, SN_HEAP_ALLOC, 1000100, 0x1000, 100, 1);
+	made_event(&made, SN_HEAP_ALLOC, 1000200, 0x2000, 100000, 2);
+	made_event(&made, SN_HEAP_FREE, 1000300, 0x1000, 0, 0);
+	made_event(&made, SN_HEAP_FREE, 1000400, 0x3000, 0, 0);
+	heap = heap_of(pieces, 2);
+	CHECK(heap->mode == SN_HEAP_SAMPLE && heap->interval_bytes == 1000);
+	CHECK(sums_of(heap, 0)->samples == 1 && sums_of(heap, 0)->allocations == 11);
+	CHECK(sums_of(heap, 0)->bytes == 1051 && sums_of(heap, 0)->frees == 11);
+	CHECK(sums_of(heap, 1)->allocations == 1 && sums_of(heap, 1)->leaked_bytes == 100000);
+	CHECK(heap->total.peak_bytes == 101051 && heap->unknown_frees == 0);
+	sn_heap_interval(sums_of(heap, 0)->bytes, sums_of(heap, 0)->bytes_variance, &low, &high);
+	CHECK(low > 100 && low < 300 && high > 5000 && high < 8000);
+	sn_heap_interval(sums_of(heap, 1)->bytes, sums_of(heap, 1)->bytes_variance, &low, &high);
+	CHECK(low == 100000 && high == 100000);
+	sn_heap_free(heap);
+}
