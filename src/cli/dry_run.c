@@ -89,7 +89,7 @@ int sn_cli_dry_run(const struct sn_record_options *o, FILE *out)
 	else
 		fprintf(out, "program: %s%s\n", target.path,
 			target.kind == SN_TARGET_STATIC
-				? " (static: sampled from outside, without waits and events)"
+				? " (static: sampled from outside, without waits)"
 			: target.kind == SN_TARGET_SETUID ? " (setuid: it would be refused)"
 			: target.kind == SN_TARGET_FOREIGN
 				? " (not x86-64 code: it would be refused)"

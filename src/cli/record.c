@@ -234,10 +234,6 @@ static sn_status counters_read(const struct sn_args *args, struct sn_record_opti
 					 err, SN_ERR_USAGE,
 					 "--fallback says what to do without an event of -e: there is none")
 			       : SN_OK;
-	if (o->pid)
-		return sn_error_set(
-			err, SN_ERR_USAGE,
-			"-e counts in a program from its start: it cannot be had with --pid");
 	status = sn_counters_read(list, &o->counters, err);
 	if (status != SN_ERR_UNSUPPORTED || !fallback)
 		return status;

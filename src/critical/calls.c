@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "critical/parts.h"
+#include "experiment/moments.h"
 #include "mpi/sites.h"
 
 struct gatherer {
@@ -272,23 +273,9 @@ static void child_calls_add(struct gatherer *g)
 /* Of the blocking calls of a thread the last one that began before this moment; SIZE_MAX: none. */
 static size_t blocked_before(const struct sn_experiment *e, uint32_t thread, int64_t ns)
 {
-	size_t low = 0, high = e->waits.count;
+	size_t place = sn_waits_from(e, thread, ns);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct sn_wait *wait = &e->waits.items[middle];
-
-		if (wait->thread < thread || (wait->thread == thread && wait->time_ns < ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > 0 && e->waits.items[low - 1].thread == thread ? low - 1 : SIZE_MAX;
-}
-
-static int64_t end_of(const struct sn_wait *wait)
-{
-	return wait->time_ns + (int64_t)wait->duration_ns;
+	return place > 0 && e->waits.items[place - 1].thread == thread ? place - 1 : SIZE_MAX;
 }
 
 /* When who waits asked the one that ended its wait, which polled until then: as it ended its poll, or as the
@@ -296,7 +283,7 @@ static int64_t end_of(const struct sn_wait *wait)
 static int64_t asked_at(const struct gatherer *g, const struct sn_critical_wait *wait,
 			const struct sn_wait *poll)
 {
-	int64_t ns = end_of(poll) < wait->t0_ns ? end_of(poll) : wait->t0_ns;
+	int64_t ns = sn_wait_end_ns(poll) < wait->t0_ns ? sn_wait_end_ns(poll) : wait->t0_ns;
 	size_t blocked = blocked_before(g->e, g->graph->lanes.items[wait->lane].thread, ns);
 	const struct sn_wait *own;
 
@@ -304,7 +291,8 @@ static int64_t asked_at(const struct gatherer *g, const struct sn_critical_wait 
 		return ns;
 	own = &g->e->waits.items[blocked];
 	/* who writes may do so to ask; a call that ends behind the begin of the wait is the wait itself */
-	return own->kind != SN_WAIT_IO && end_of(own) > ns && end_of(own) <= wait->t0_ns
+	return own->kind != SN_WAIT_IO && sn_wait_end_ns(own) > ns &&
+			       sn_wait_end_ns(own) <= wait->t0_ns
 		       ? own->time_ns
 		       : ns;
 }
@@ -356,7 +344,7 @@ static void requests_add(struct gatherer *g)
 
 		if (poll->kind != SN_WAIT_POLL)
 			continue;
-		next = next_ended(ended, count, poll->thread, end_of(poll));
+		next = next_ended(ended, count, poll->thread, sn_wait_end_ns(poll));
 		if (next && g->graph->lanes.items[next->lane].process ==
 				    g->graph->lanes.items[next->by].process)
 			wait_add(g,
@@ -459,18 +447,11 @@ static void order_all(struct gatherer *g)
 
 static int64_t last_sample_ns(const struct sn_experiment *e, uint32_t thread)
 {
-	size_t low = 0, high = e->samples.count;
+	size_t behind = sn_samples_from(e, thread + 1, INT64_MIN);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (e->samples.items[middle].thread <= thread)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && e->samples.items[low - 1].thread == thread ? e->samples.items[low - 1].time_ns
-								 : INT64_MIN;
+	return behind && e->samples.items[behind - 1].thread == thread
+		       ? e->samples.items[behind - 1].time_ns
+		       : INT64_MIN;
 }
 
 /* The thread that a process ended in: the first, unless that had ended before or never came back from a

@@ -200,6 +200,9 @@ static void allocation_play(struct player *player, const struct cursor *cursor)
 	sums->allocations += weight.count;
 	sums->bytes += weight.bytes;
 	sums->bytes_variance += weight.variance;
+	if (weight.bytes && event->bytes) /* of one size, blocks vary as their bytes do */
+		sums->allocations_variance +=
+			weight.variance / ((double)event->bytes * (double)event->bytes);
 	sums->samples += player->heap->mode == SN_HEAP_SAMPLE;
 	player->threads.items[cursor->thread].latest = event->address;
 	hold(player, path, &weight, cursor->time_ns);
@@ -522,6 +525,7 @@ static void totals_sum(struct player *player)
 		heap->total.leaked_bytes += sums->leaked_bytes;
 		heap->total.temporary += sums->temporary;
 		heap->total.samples += sums->samples;
+		heap->total.allocations_variance += sums->allocations_variance;
 		heap->total.bytes_variance += sums->bytes_variance;
 		heap->total.leaked_variance += sums->leaked_variance;
 		heap->total.peak_variance += sums->peak_variance;
@@ -579,15 +583,15 @@ sn_status sn_heap_read(const struct sn_experiment *experiment, struct sn_heap **
 	return SN_OK;
 }
 
-void sn_heap_interval(uint64_t bytes, double variance, uint64_t *low, uint64_t *high)
+void sn_heap_interval(uint64_t estimate, double variance, uint64_t *low, uint64_t *high)
 {
 	static const double z = 1.96;
-	double x = (double)bytes, count, centre, half;
+	double x = (double)estimate, count, centre, half;
 
-	*low = *high = bytes;
-	if (!bytes || variance <= 0)
+	*low = *high = estimate;
+	if (!estimate || variance <= 0)
 		return;
-	/* as many blocks of one size would have this variance; the score interval of a Poisson count */
+	/* as many blocks of one weight would have this variance; the score interval of a Poisson count */
 	count = x * x / variance;
 	centre = count + z * z / 2;
 	half = z * sqrt(count + z * z / 4);

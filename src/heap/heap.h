@@ -24,7 +24,7 @@ struct sn_heap_sums {
 	uint64_t peak_bytes; /* alive when the sum over all processes was greatest */
 	uint64_t temporary;  /* released before their thread's next allocation */
 	uint64_t samples;    /* blocks that were met; 0: it is no sample */
-	double bytes_variance, leaked_variance, peak_variance;
+	double allocations_variance, bytes_variance, leaked_variance, peak_variance;
 };
 
 struct sn_heap_path {
@@ -55,7 +55,7 @@ sn_status sn_heap_read(const struct sn_experiment *experiment, struct sn_heap **
 		       struct sn_error *err);
 void sn_heap_free(struct sn_heap *heap);
 
-/** The 95 % interval of an estimate of bytes with this variance. */
-void sn_heap_interval(uint64_t bytes, double variance, uint64_t *low, uint64_t *high);
+/** The 95 % interval of an estimate, of bytes or blocks, with this variance. */
+void sn_heap_interval(uint64_t estimate, double variance, uint64_t *low, uint64_t *high);
 
 #endif

@@ -21,6 +21,7 @@ static void sums_add(struct sn_heap_sums *to, const struct sn_heap_sums *from)
 	to->peak_bytes += from->peak_bytes;
 	to->temporary += from->temporary;
 	to->samples += from->samples;
+	to->allocations_variance += from->allocations_variance;
 	to->bytes_variance += from->bytes_variance;
 	to->leaked_variance += from->leaked_variance;
 	to->peak_variance += from->peak_variance;

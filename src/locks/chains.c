@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "experiment/moments.h"
 
 enum { LINKS_MOST = 8 };
 
@@ -29,6 +30,7 @@ struct end {
 	struct sn_site site;
 	uint32_t closes;
 	uint8_t kind; /* of a call that blocks, + 1 */
+	bool is_unknown;
 };
 
 static uint64_t site_hash(uint64_t hash, struct sn_site site)
@@ -40,7 +42,8 @@ static uint64_t chain_hash(const struct finder *finder, const struct end *end)
 {
 	uint64_t hash = site_hash(finder->link_count, end->site);
 
-	hash = sn_hash_u64(hash ^ ((uint64_t)end->closes << 8 | end->kind));
+	hash = sn_hash_u64(
+		hash ^ ((uint64_t)end->closes << 9 | (uint64_t)end->is_unknown << 8 | end->kind));
 	for (uint32_t i = 0; i < finder->link_count; i++) {
 		const struct sn_lock_link *link = &finder->links[i];
 
@@ -65,7 +68,8 @@ static void chain_add(struct finder *finder, const struct end *end, int64_t ns)
 						    .link_count = finder->link_count,
 						    .last = end->site,
 						    .closes = end->closes,
-						    .last_kind = end->kind });
+						    .last_kind = end->kind,
+						    .is_last_unknown = end->is_unknown });
 		for (uint32_t i = 0; i < finder->link_count; i++)
 			sn_vec_push(&out->links, finder->links[i]);
 		*place = out->items.count;
@@ -119,27 +123,6 @@ static uint32_t closing_link(const struct finder *finder, uint32_t by)
 	return SN_NONE;
 }
 
-/* The first blocking call of the thread that ends behind this moment. */
-static size_t first_call(const struct sn_experiment *e, uint32_t thread, int64_t ns)
-{
-	size_t low = 0, high = e->waits.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		const struct sn_wait *call = &e->waits.items[middle];
-
-		if (call->thread < thread || (call->thread == thread && call->time_ns < ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low > 0 && e->waits.items[low - 1].thread == thread &&
-	    e->waits.items[low - 1].time_ns + (int64_t)e->waits.items[low - 1].duration_ns > ns)
-		low--;
-	return low;
-}
-
 /* Waits for locks are links. */
 static bool is_no_link(const struct sn_wait *call)
 {
@@ -153,18 +136,21 @@ static void rest_add(struct finder *finder, const struct sn_lock_wait *wait, uin
 		     int64_t from, int64_t to)
 {
 	const struct sn_experiment *e = finder->program ? finder->program->experiment : NULL;
-	struct end end = { .site = wait->by_site, .closes = closing_link(finder, by) };
+	struct end end = { .site = wait->by_site,
+			   .closes = closing_link(finder, by),
+			   .is_unknown = by == SN_NONE };
 
 	if (finder->link_count < 2)
 		return;
 	if (end.closes != SN_NONE)
 		end.site = finder->links[end.closes].site;
-	for (size_t i = e && by != SN_NONE && end.site.function == SN_NONE ? first_call(e, by, from)
-									   : SIZE_MAX;
+	for (size_t i = e && by != SN_NONE && end.site.function == SN_NONE
+				? sn_waits_ending_from(e, by, from)
+				: SIZE_MAX;
 	     e && i < e->waits.count && e->waits.items[i].thread == by; i++) {
 		const struct sn_wait *call = &e->waits.items[i];
 		int64_t begin = call->time_ns > from ? call->time_ns : from;
-		int64_t stop = call->time_ns + (int64_t)call->duration_ns;
+		int64_t stop = sn_wait_end_ns(call);
 
 		if (begin >= to)
 			break;
@@ -174,7 +160,7 @@ static void rest_add(struct finder *finder, const struct sn_lock_wait *wait, uin
 		chain_add(finder, &end, begin - from);
 		chain_add(finder,
 			  &(struct end){ sn_site_of(finder->program, call->stack), SN_NONE,
-					 (uint8_t)(call->kind + 1) },
+					 (uint8_t)(call->kind + 1), false },
 			  stop - begin);
 		from = stop;
 	}

@@ -21,6 +21,7 @@ struct sn_lock_chain {
 	/* the link whose thread the last one waits for, for ever: a deadlock; SN_NONE: none */
 	uint32_t closes;
 	uint8_t last_kind; /* enum sn_wait_kind + 1: the last thread was in such a call, at `last`; 0: in none */
+	bool is_last_unknown;	 /* it is not known who the last one is */
 	uint64_t waits, wait_ns; /* of the first link; the time while the whole chain waited */
 	size_t latest;		 /* of the finder: number of the wait that was counted last, + 1 */
 };

@@ -139,6 +139,7 @@ static sn_status image_begin(struct sn_outside *o, struct sn_error *err)
 		if (!o->threads.items[i]->has_ended)
 			sn_outside_thread_enter(o, o->threads.items[i], o->began_ns);
 	words_write(o);
+	sn_outside_counters_write(o);
 	sn_outside_look_at_images(o);
 	first_words_say(o);
 	return SN_OK;
@@ -172,6 +173,13 @@ static void last_words_say(struct sn_outside *o)
 			"%llu threads could not be sampled (%s): raise 'ulimit -n' and 'ulimit "
 			"-l', or sample as root",
 			(unsigned long long)o->refused_threads, strerror(o->refusal));
+		sn_outside_say(o, &text);
+	}
+	if (o->refused_counters) {
+		sn_text_addf(&text,
+			     "%llu counters of threads could not be opened (%s): their events are "
+			     "missing",
+			     (unsigned long long)o->refused_counters, strerror(o->counter_refusal));
 		sn_outside_say(o, &text);
 	}
 	if (o->children) {
@@ -359,6 +367,7 @@ static void samples_drain(struct sn_outside *o, struct sn_outside_thread *thread
 			break;
 		}
 	}
+	sn_outside_counters_drain(o, thread);
 }
 
 /* Hang-ups: the thread has ended, and what it left in its rings is drained. */
@@ -484,6 +493,7 @@ static void outside_free(struct sn_outside *o)
 	for (size_t i = 0; i < o->threads.count; i++) {
 		sn_ring_close(&o->threads.items[i]->samples);
 		sn_ring_close(&o->threads.items[i]->events);
+		sn_outside_counters_close(o, o->threads.items[i]);
 		free(o->threads.items[i]);
 	}
 	sn_vec_free(&o->threads);
@@ -556,6 +566,13 @@ int sn_outside_fd(const struct sn_outside *o)
 	return o->epoll_fd;
 }
 
+static void thread_enable(const struct sn_outside *o, const struct sn_outside_thread *thread,
+			  bool is_enabled)
+{
+	sn_ring_enable(&thread->samples, is_enabled);
+	sn_outside_counters_enable(o, thread, is_enabled);
+}
+
 void sn_outside_pause(struct sn_outside *o, bool is_paused)
 {
 	if (o->is_paused == is_paused)
@@ -569,7 +586,7 @@ void sn_outside_pause(struct sn_outside *o, bool is_paused)
 	/* A disabled event does not count either: what is used meanwhile is told nowhere. */
 	for (size_t i = 0; i < o->threads.count; i++)
 		if (!o->threads.items[i]->has_ended)
-			sn_ring_enable(&o->threads.items[i]->samples, !is_paused);
+			thread_enable(o, o->threads.items[i], !is_paused);
 	sn_outside_cpus_enable(o, !is_paused);
 }
 

@@ -23,6 +23,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "wire/counters.h"
 
 struct sn_outside;
 
@@ -33,6 +34,8 @@ struct sn_outside_options {
 	bool is_before_exec;
 	bool starts_paused; /* sampling begins with sn_outside_pause(outside, false) */
 	double rate_hz;	    /* 0: no samples, only the account */
+	const struct sn_counter_spec *counters; /* of -e; borrowed */
+	uint32_t counter_count;
 	const char *folder; /* where the data file is made; borrowed */
 	const char *host;
 	int32_t rank; /* -1: none */

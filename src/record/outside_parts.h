@@ -1,7 +1,8 @@
 /**
  * The parts of the outside sampler, for its own files only: outside.c (from beginning to end),
  * outside_threads.c (events on threads), outside_samples.c (what a sample says), outside_records.c
- * (what is written, other than samples), outside_cpus.c (events of CPUs instead of threads).
+ * (what is written, other than samples), outside_cpus.c (events of CPUs instead of threads),
+ * outside_counters.c (the counters of -e).
  * outside_clock.h stands by itself.
  */
 #ifndef SN_RECORD_OUTSIDE_PARTS_H
@@ -18,7 +19,8 @@
 struct sn_outside_thread {
 	pid_t tid;
 	uint32_t index; /* in the data file */
-	struct sn_ring samples, events;
+	struct sn_ring samples, events, counters[SN_COUNTERS_MAX];
+	uint64_t counts[SN_COUNTERS_MAX]; /* of the counters, at their latest samples */
 	struct sn_writer writer;
 	uint64_t last_count_ns;	     /* the event's count at the latest sample */
 	uint64_t before_ns;	     /* used before the event was there, as far as known */
@@ -61,6 +63,8 @@ struct sn_outside {
 	bool is_exec_due; /* of a child of ours: its first */
 	bool has_kernel, has_lost_count, is_paused, has_begun, wants_images;
 	int refusal; /* errno of the latest thread that could not be opened */
+	uint64_t refused_counters;
+	int counter_refusal; /* errno */
 };
 
 /* perf's numbers (arch/x86/include/uapi/asm/perf_regs.h) of ax bx cx dx si di bp sp ip, r8 to r15.
@@ -101,8 +105,19 @@ void sn_outside_thread_start_write(struct sn_outside *o, struct sn_outside_threa
 /** `type`: SN_RECORD_THREAD_ACCOUNT or _END. */
 void sn_outside_account_write(struct sn_outside *o, struct sn_outside_thread *thread, uint8_t type);
 void sn_outside_packet_write(struct sn_outside *o);
+/** Names the counters of -e in the data file, before any count. */
+void sn_outside_counters_write(struct sn_outside *o);
+/** An overflow of a counter; it stands for `count` events. */
+void sn_outside_count_write(struct sn_outside *o, struct sn_outside_thread *thread, uint32_t index,
+			    const struct sn_counter_sample *sample, uint32_t stack, uint64_t count);
 
 /* ---- outside_samples.c ---- */
+
+/** Reads the registers and the copied stack from a sample's words. Gives how many words they are. */
+size_t sn_outside_stack_read(const uint64_t *words, size_t count, struct sn_outside_sample *out);
+/** The number of its stack in the data file; 0: it has none. */
+uint32_t sn_outside_sample_unwind(struct sn_outside *o, struct sn_outside_thread *thread,
+				  struct sn_outside_sample *sample);
 
 /** Reads, unwinds and writes one PERF_RECORD_SAMPLE. */
 void sn_outside_sample_take(struct sn_outside *o, struct sn_outside_thread *thread,
@@ -123,6 +138,17 @@ void sn_outside_cpus_open(struct sn_outside *o);
 void sn_outside_cpus_enable(struct sn_outside *o, bool is_enabled);
 void sn_outside_cpus_drain(struct sn_outside *o);
 void sn_outside_cpus_close(struct sn_outside *o);
+
+/* ---- outside_counters.c ---- */
+
+/** Opens the counters of -e on a thread; what is refused is counted. */
+void sn_outside_counters_open(struct sn_outside *o, struct sn_outside_thread *thread);
+void sn_outside_counters_drain(struct sn_outside *o, struct sn_outside_thread *thread);
+void sn_outside_counters_enable(const struct sn_outside *o, const struct sn_outside_thread *thread,
+				bool is_enabled);
+/** Writes what no sample has told of. */
+void sn_outside_counters_leave(struct sn_outside *o, struct sn_outside_thread *thread);
+void sn_outside_counters_close(const struct sn_outside *o, struct sn_outside_thread *thread);
 
 /* ---- outside_threads.c ---- */
 

@@ -161,6 +161,57 @@ void sn_outside_account_write(struct sn_outside *o, struct sn_outside_thread *th
 	record_commit(&thread->writer, record);
 }
 
+void sn_outside_counters_write(struct sn_outside *o)
+{
+	for (uint32_t i = 0; i < o->options.counter_count; i++) {
+		const struct sn_counter_spec *spec = &o->options.counters[i];
+		struct sn_record_counter *record =
+			record_reserve(o, main_writer(o), SN_RECORD_COUNTER, 0, sizeof(*record));
+
+		if (!record)
+			return;
+		record->index = i;
+		record->period = spec->period;
+		record->hz = spec->hz;
+		record->flags = spec->flags;
+		memcpy(record->name, spec->name, sizeof(record->name));
+		record_commit(main_writer(o), record);
+	}
+}
+
+void sn_outside_count_write(struct sn_outside *o, struct sn_outside_thread *thread, uint32_t index,
+			    const struct sn_counter_sample *sample, uint32_t stack, uint64_t count)
+{
+	bool has_address = o->options.counters[index].flags & SN_COUNTER_ADDRESSES;
+	uint8_t flags = (uint8_t)((has_address ? SN_COUNT_ADDRESS : 0) |
+				  (sample->is_exact ? SN_COUNT_EXACT : 0) |
+				  (sample->is_kernel ? SN_COUNT_IN_KERNEL : 0));
+	bool is_long = has_address || sample->is_exact;
+	struct sn_record_count *record = record_reserve(o, &thread->writer, SN_RECORD_COUNT, flags,
+							is_long ? sizeof(struct sn_record_count)
+								: (size_t)SN_COUNT_BYTES_LEAST);
+
+	if (!record)
+		return;
+	sn_outside_header(o)->handler_count++;
+	record->stack = stack;
+	record->time_ns = (int64_t)sample->time_ns;
+	record->count = count;
+	record->counter = (uint16_t)index;
+	record->cpu = (uint16_t)sample->cpu;
+	record->counted_share = 65535;
+	if (sample->running_ns < sample->enabled_ns)
+		record->counted_share =
+			(uint16_t)((double)sample->running_ns / (double)sample->enabled_ns * 65535);
+	if (is_long) {
+		record->pc = sample->pc;
+		record->address = sample->address;
+		record->data_source = sample->data_source;
+		record->weight = sample->weight;
+	}
+	record_commit(&thread->writer, record);
+}
+
 void sn_outside_packet_write(struct sn_outside *o)
 {
 	struct sn_proc_stat_fields fields;

@@ -12,53 +12,56 @@ enum { FRAMES_MAX = 2048 };
  * (arch/x86/include/uapi/asm/perf_regs.h: ax bx cx dx si di bp sp ip, r8 to r15). */
 static const uint8_t dwarf_number[] = { 0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11, 12, 13, 14, 15 };
 
-struct words {
-	const uint64_t *next;
-	size_t left;
-};
-
-static uint64_t word(struct words *words)
+size_t sn_outside_stack_read(const uint64_t *words, size_t count, struct sn_outside_sample *out)
 {
-	if (!words->left)
+	size_t at = 1, size;
+
+	if (!count)
 		return 0;
-	words->left--;
-	return *words->next++;
+	if (words[0] == PERF_SAMPLE_REGS_ABI_64) {
+		if (count < at + sizeof(dwarf_number))
+			return count;
+		for (size_t i = 0; i < sizeof(dwarf_number); i++)
+			out->regs.value[dwarf_number[i]] = words[at++];
+		out->regs.valid = SN_UNWIND_ALL_VALID;
+		out->has_regs = true;
+	}
+	if (at >= count)
+		return count;
+	size = words[at++];
+	if (!size)
+		return at;
+	if (size / 8 >= count - at)
+		return count;
+	out->stack = (const uint8_t *)(words + at);
+	out->stack_bytes = words[at + size / 8];
+	out->is_stack_full = out->stack_bytes >= size;
+	if (out->stack_bytes > size)
+		out->stack_bytes = 0;
+	return at + size / 8 + 1;
 }
 
-/* What a sample holds of counts. */
+/* What a sample holds of counts, in words. */
 enum counts { NO_COUNT, COUNT, COUNT_AND_LOST };
 
 static void sample_parse(const struct perf_event_header *header, enum counts counts,
 			 struct sn_outside_sample *out)
 {
-	struct words words = { (const void *)(header + 1), (header->size - sizeof(*header)) / 8 };
-	uint64_t size;
+	size_t first = 3 + (size_t)counts, left = (header->size - sizeof(*header)) / 8;
+	const uint64_t *words = (const void *)(header + 1);
 
 	*out = (struct sn_outside_sample){ .is_kernel =
 						   (header->misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
 						   PERF_RECORD_MISC_KERNEL };
-	uint64_t pid_and_tid = word(&words);
-	out->pid = (pid_t)(uint32_t)pid_and_tid;
-	out->tid = (pid_t)(pid_and_tid >> 32);
-	out->time_ns = (int64_t)word(&words);
-	out->cpu = (uint32_t)word(&words);
-	out->count = counts == NO_COUNT ? 0 : word(&words);
-	if (counts == COUNT_AND_LOST)
-		word(&words);
-	if (word(&words) == PERF_SAMPLE_REGS_ABI_64) {
-		for (size_t i = 0; i < sizeof(dwarf_number); i++)
-			out->regs.value[dwarf_number[i]] = word(&words);
-		out->regs.valid = SN_UNWIND_ALL_VALID;
-		out->has_regs = true;
-	}
-	size = word(&words);
-	if (!size || size / 8 + 1 > words.left)
+	if (left < first)
 		return;
-	out->stack = (const uint8_t *)words.next;
-	out->stack_bytes = words.next[size / 8];
-	out->is_stack_full = out->stack_bytes >= size;
-	if (out->stack_bytes > size)
-		out->stack_bytes = 0;
+	out->pid = (pid_t)(uint32_t)words[0];
+	out->tid = (pid_t)(words[0] >> 32);
+	out->time_ns = (int64_t)words[1];
+	out->cpu = (uint32_t)words[2];
+	if (counts != NO_COUNT)
+		out->count = words[3];
+	sn_outside_stack_read(words + first, left - first, out);
 }
 
 static uint8_t stack_flags(const struct sn_unwind_walk_result *walk, bool is_stack_full)
@@ -70,8 +73,8 @@ static uint8_t stack_flags(const struct sn_unwind_walk_result *walk, bool is_sta
 	return flags;
 }
 
-static uint32_t sample_unwind(struct sn_outside *o, struct sn_outside_thread *thread,
-			      struct sn_outside_sample *sample)
+uint32_t sn_outside_sample_unwind(struct sn_outside *o, struct sn_outside_thread *thread,
+				  struct sn_outside_sample *sample)
 {
 	static uint64_t pcs[FRAMES_MAX];
 	uint64_t sp = sample->regs.value[SN_UNWIND_RSP];
@@ -129,7 +132,7 @@ void sn_outside_sample_take(struct sn_outside *o, struct sn_outside_thread *thre
 	thread->unseen_ns = 0;
 	cpu_ns = sn_outside_clock_tell(&o->clock, count_ns);
 	sn_outside_room_make(o);
-	stack = thread->last_stack = sample_unwind(o, thread, &sample);
+	stack = thread->last_stack = sn_outside_sample_unwind(o, thread, &sample);
 	shown_ns = o->period_ns * (1 + thread->lost_before);
 	thread->lost_before = 0;
 	if (!o->has_kernel && count_ns > shown_ns + o->period_ns / 2)
@@ -174,7 +177,7 @@ void sn_outside_sample_take_of_cpu(struct sn_outside *o, const struct perf_event
 	thread->unseen_ns = 0;
 	cpu_ns = sn_outside_clock_tell(&o->clock, count_ns);
 	sn_outside_room_make(o);
-	thread->last_stack = sample_unwind(o, thread, &sample);
+	thread->last_stack = sn_outside_sample_unwind(o, thread, &sample);
 	sn_outside_sample_put(o, thread, &sample, cpu_ns, thread->last_stack,
 			      sample.is_kernel ? SN_SAMPLE_SYSTEM : 0);
 }

@@ -235,6 +235,8 @@ bool sn_outside_thread_add(struct sn_outside *o, pid_t tid, bool is_new, int64_t
 	thread->tid = tid;
 	thread->wait_cpu_ns = -1;
 	thread->samples.fd = thread->events.fd = -1;
+	for (size_t i = 0; i < SN_COUNTERS_MAX; i++)
+		thread->counters[i].fd = -1;
 	fault = rings_open(o, thread);
 	if (fault) {
 		if (fault != ESRCH) {
@@ -250,6 +252,7 @@ bool sn_outside_thread_add(struct sn_outside *o, pid_t tid, bool is_new, int64_t
 	epoll_ctl(o->epoll_fd, EPOLL_CTL_ADD, thread->events.fd, &event);
 	epoll_ctl(o->epoll_fd, EPOLL_CTL_ADD, thread->samples.fd, &event);
 	sn_vec_push(&o->threads, thread);
+	sn_outside_counters_open(o, thread);
 	sn_outside_thread_look(o, thread);
 	thread->is_new = is_new;
 	if (is_new) {
@@ -343,11 +346,13 @@ void sn_outside_thread_leave(struct sn_outside *o, struct sn_outside_thread *thr
 {
 	if (o->file.shared.base) {
 		sn_outside_remainder_write(o, thread);
+		sn_outside_counters_leave(o, thread);
 		sn_outside_account_write(o, thread, SN_RECORD_THREAD_END);
 		o->past_thread_cpu_ns += thread->user_ns + thread->system_ns;
 	}
 	sn_ring_close(&thread->samples);
 	sn_ring_close(&thread->events);
+	sn_outside_counters_close(o, thread);
 	thread->has_ended = true;
 	/* The first one's writer tells of the process, too, and is kept to the end. */
 	if (thread != o->threads.items[0])

@@ -253,6 +253,8 @@ static sn_status outside_open(struct recording *r, pid_t pid, bool is_before_exe
 		.folder = r->live.path.chars,
 		.host = r->host,
 		.rank = r->result->rank,
+		.counters = r->options->counters.specs,
+		.counter_count = r->options->counters.count,
 		.feed = outside_feed,
 		.feed_context = &r->feeder
 	};
@@ -544,12 +546,6 @@ static sn_status refuse_if_not_measurable(struct recording *r, struct sn_error *
 				    "that bit",
 				    r->target.path);
 	case SN_TARGET_STATIC:
-		if (r->options->counters.count)
-			return sn_error_set(
-				err, SN_ERR_UNSUPPORTED,
-				"cannot count events of '%s' by -e: it is linked statically, so "
-				"that nothing of sonde can be in it; leave -e away",
-				r->target.path);
 		if (r->options->steer)
 			return sn_error_set(err, SN_ERR_UNSUPPORTED,
 					    "cannot hold up the threads of '%s': it is linked "
@@ -700,6 +696,8 @@ static sn_status target_find(struct recording *r, struct sn_error *err)
 	r->target.exit_code = SN_EXIT_NOT_MEASURED;
 	if (r->options->pid) {
 		r->is_outside = true;
+		for (size_t i = 0; i < SN_COUNTERS_MAX; i++)
+			r->counter_fds[i] = -1; /* only its threads' own events count */
 		return words_read(r, err);
 	}
 	status = sn_target_find(r->options->arguments[0], &r->target, err);

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "critical/critical.h"
+#include "experiment/moments.h"
 #include "trace/trace.h"
 #include "views/parts.h"
 
@@ -130,47 +131,6 @@ static void span_add(struct rows *rows, size_t row, int64_t t0, int64_t t1)
 	}
 }
 
-static size_t samples_before(const struct sn_experiment *e, uint32_t thread, int64_t t_ns)
-{
-	size_t low = 0, high = e->samples.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct sn_sample *sample = &e->samples.items[middle];
-
-		if (sample->thread < thread || (sample->thread == thread && sample->time_ns < t_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static int64_t wait_end(const struct sn_wait *wait)
-{
-	return wait->time_ns + (int64_t)wait->duration_ns;
-}
-
-/* The first wait of the thread that ends behind t. */
-static size_t waits_from(const struct sn_experiment *e, uint32_t thread, int64_t t_ns)
-{
-	size_t low = 0, high = e->waits.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct sn_wait *wait = &e->waits.items[middle];
-
-		if (wait->thread < thread || (wait->thread == thread && wait->time_ns < t_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low > 0 && e->waits.items[low - 1].thread == thread &&
-	    wait_end(&e->waits.items[low - 1]) > t_ns)
-		low--;
-	return low;
-}
-
 static bool is_wait_of(const struct sn_experiment *e, size_t wait, uint32_t thread, int64_t end_ns)
 {
 	return wait < e->waits.count && e->waits.items[wait].thread == thread &&
@@ -184,11 +144,12 @@ static double blocked_add(struct rows *rows, const struct sn_experiment *e,
 {
 	double sum = 0;
 
-	for (size_t i = waits_from(e, row.thread, piece->t0_ns);
+	for (size_t i = sn_waits_ending_from(e, row.thread, piece->t0_ns);
 	     is_wait_of(e, i, row.thread, piece->t1_ns); i++) {
 		const struct sn_wait *wait = &e->waits.items[i];
 		int64_t t0 = wait->time_ns > piece->t0_ns ? wait->time_ns : piece->t0_ns;
-		int64_t t1 = wait_end(wait) < piece->t1_ns ? wait_end(wait) : piece->t1_ns;
+		int64_t t1 =
+			sn_wait_end_ns(wait) < piece->t1_ns ? sn_wait_end_ns(wait) : piece->t1_ns;
 
 		if (t1 <= t0)
 			continue;
@@ -233,8 +194,9 @@ static double gap_ns(const struct sn_experiment *e, uint32_t thread, int64_t t0,
 {
 	double wall = (double)(t1 - t0) - (double)cpu_ns;
 
-	for (size_t i = waits_from(e, thread, t0); wall > 0 && is_wait_of(e, i, thread, t1); i++) {
-		int64_t begin = e->waits.items[i].time_ns, end = wait_end(&e->waits.items[i]);
+	for (size_t i = sn_waits_ending_from(e, thread, t0);
+	     wall > 0 && is_wait_of(e, i, thread, t1); i++) {
+		int64_t begin = e->waits.items[i].time_ns, end = sn_wait_end_ns(&e->waits.items[i]);
 
 		wall -= fmax(0, (double)((end < t1 ? end : t1) - (begin > t0 ? begin : t0)));
 	}
@@ -262,8 +224,8 @@ static double off_take(const struct rows *rows, const struct sn_experiment *e,
 	int64_t at = piece->t0_ns;
 
 	/* a thread without samples tells of nothing */
-	if (samples_before(e, piece->thread, INT64_MAX) ==
-	    samples_before(e, piece->thread, INT64_MIN))
+	if (sn_samples_from(e, piece->thread, INT64_MAX) ==
+	    sn_samples_from(e, piece->thread, INT64_MIN))
 		return 0;
 	for (size_t i = first; i < end; i++) {
 		sum += gap_ns(e, piece->thread, at, e->samples.items[i].time_ns,
@@ -308,7 +270,7 @@ static bool is_computing(const struct sn_experiment *e, const struct sn_sample *
 			 size_t *wait)
 {
 	while (is_wait_of(e, *wait, sample->thread, sample->time_ns) &&
-	       wait_end(&e->waits.items[*wait]) < sample->time_ns)
+	       sn_wait_end_ns(&e->waits.items[*wait]) < sample->time_ns)
 		++*wait;
 	return sample->stack != SN_NONE && !is_wait_of(e, *wait, sample->thread, sample->time_ns);
 }
@@ -325,9 +287,9 @@ static void computing_add(struct rows *rows, const struct sn_experiment *e,
 
 	if (row.thread != SN_NONE) {
 		row.seconds -= blocked_add(rows, e, critical, piece, row);
-		first = samples_before(e, row.thread, piece->t0_ns);
-		end = samples_before(e, row.thread, piece->t1_ns);
-		first_wait = waits_from(e, row.thread, piece->t0_ns);
+		first = sn_samples_from(e, row.thread, piece->t0_ns);
+		end = sn_samples_from(e, row.thread, piece->t1_ns);
+		first_wait = sn_waits_ending_from(e, row.thread, piece->t0_ns);
 		off_s = off_take(rows, e, piece, first, end) / 1e9;
 	}
 	wait = first_wait;

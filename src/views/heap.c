@@ -27,6 +27,8 @@ enum {
 	H_PEAK_SHARE,
 	H_LEAKED_SHARE,
 	H_SAMPLES,
+	H_ALLOCATIONS_LOW,
+	H_ALLOCATIONS_HIGH,
 	H_BYTES_LOW,
 	H_BYTES_HIGH,
 	H_LEAKED_LOW,
@@ -56,6 +58,8 @@ static const struct sn_column heap_columns[] = {
 	{ "peak_share", "of peak", SN_CELL_SHARE, 0 },
 	{ "leaked_share", "of leaks", SN_CELL_SHARE, 0 },
 	{ "samples", "samples", SN_CELL_INT, 0 },
+	{ "allocations_low", NULL, SN_CELL_INT, 0 },
+	{ "allocations_high", NULL, SN_CELL_INT, 0 },
 	{ "bytes_low", NULL, SN_CELL_INT, 0 },
 	{ "bytes_high", NULL, SN_CELL_INT, 0 },
 	{ "leaked_bytes_low", NULL, SN_CELL_INT, 0 },
@@ -91,6 +95,7 @@ static void interval_set(struct sn_table *table, int column, uint64_t bytes, dou
 static void intervals_set(struct sn_table *table, const struct sn_heap_sums *sums)
 {
 	sn_table_set_int(table, H_SAMPLES, (int64_t)sums->samples);
+	interval_set(table, H_ALLOCATIONS_LOW, sums->allocations, sums->allocations_variance);
 	interval_set(table, H_BYTES_LOW, sums->bytes, sums->bytes_variance);
 	interval_set(table, H_LEAKED_LOW, sums->leaked_bytes, sums->leaked_variance);
 	interval_set(table, H_PEAK_LOW, sums->peak_bytes, sums->peak_variance);
@@ -276,14 +281,18 @@ static void members_write(const struct sn_view_input *input, struct sn_json *jso
 /* How sure the figures above are, where they are not counts of every event. */
 static void mode_tell(const struct sn_heap *heap, struct sn_text *text)
 {
-	uint64_t low, high;
+	uint64_t low, high, fewest, most;
 
 	if (heap->mode == SN_HEAP_SAMPLE) {
 		sn_heap_interval(heap->total.bytes, heap->total.bytes_variance, &low, &high);
 		sn_text_addf(text, "; estimates from %llu blocks, one byte in ",
 			     (unsigned long long)heap->total.samples);
 		sn_heap_add_size(text, heap->interval_bytes);
-		sn_text_add(text, ": allocated bytes are ");
+		sn_text_add(text, ": ");
+		sn_heap_interval(heap->total.allocations, heap->total.allocations_variance, &fewest,
+				 &most);
+		sn_text_addf(text, "%llu to %llu allocations of ", (unsigned long long)fewest,
+			     (unsigned long long)most);
 		sn_heap_add_size(text, low);
 		sn_text_add(text, " to ");
 		sn_heap_add_size(text, high);
@@ -319,13 +328,38 @@ static void foot_put(const struct sn_view_input *input, FILE *out)
 	sn_text_free(&text);
 }
 
+static bool is_sample(const struct sn_view_input *input)
+{
+	struct sn_heap *heap;
+	struct sn_error err;
+
+	return heap_get(input, &heap, &err) == SN_OK && heap->mode == SN_HEAP_SAMPLE;
+}
+
 static void why_no_heap(const struct sn_view_input *input, struct sn_text *out)
 {
 	if (sn_trace_has(input->profile->experiment, SN_TRACE_HEAP))
-		sn_text_add(out, "the program allocated nothing");
+		sn_text_add(out, is_sample(input)
+					 ? "no block was met by the sample: ask for more by "
+					   "--heap=sample:BYTES"
+					 : "the program allocated nothing");
 	else
 		sn_text_add(out,
 			    "the heap was not traced; 'sonde record --heap PROGRAM' does that");
+}
+
+/* The program may have allocated, and have left nothing. */
+static void why_no_leaks(const struct sn_view_input *input, struct sn_text *out)
+{
+	struct sn_heap *heap;
+	struct sn_error err;
+
+	if (heap_get(input, &heap, &err) == SN_OK && heap->total.allocations)
+		sn_text_add(out, heap->mode == SN_HEAP_SAMPLE
+					 ? "every block that was met was released"
+					 : "every block was released");
+	else
+		why_no_heap(input, out);
 }
 
 static const struct sn_explanation heap_words[] = {
@@ -352,6 +386,10 @@ static const struct sn_explanation heap_words[] = {
 	  "The least allocated bytes that a sample of blocks leaves possible (95 %); only where the heap was "
 	  "sampled.",
 	  "bytes" },
+	{ "allocations_low", "count",
+	  "The fewest allocations that a sample of blocks leaves possible (95 %).", "allocations" },
+	{ "allocations_high", "count",
+	  "The most allocations that a sample of blocks leaves possible (95 %).", "allocations" },
 	{ "bytes_high", "count", "The most allocated bytes that a sample leaves possible (95 %).",
 	  "bytes" },
 	{ "leaked_bytes_low", "count", "As bytes_low, of blocks that were never released.",
@@ -369,8 +407,9 @@ static const struct sn_explanation heap_words[] = {
 
 #define HEAP_DATA                                                                                  \
 	"site,function,file,line,module,kind,allocations,bytes,frees,leaked_count,leaked_bytes,"   \
-	"peak_bytes,temporary,mean_bytes,peak_share,leaked_share,samples,bytes_low,bytes_high,"    \
-	"leaked_bytes_low,leaked_bytes_high,peak_bytes_low,peak_bytes_high"
+	"peak_bytes,temporary,mean_bytes,peak_share,leaked_share,samples,allocations_low,"         \
+	"allocations_high,bytes_low,bytes_high,leaked_bytes_low,leaked_bytes_high,"                \
+	"peak_bytes_low,peak_bytes_high"
 
 const struct sn_view sn_view_heap = {
 	.name = "heap",
@@ -405,7 +444,7 @@ const struct sn_view sn_view_leaks = {
 	.caller_columns = "node,parent,depth",
 	.sort = "leaked_bytes",
 	.fill = leaks_fill,
-	.why_empty = why_no_heap,
+	.why_empty = why_no_leaks,
 	.write_members = members_write,
 	.put_foot = foot_put,
 };

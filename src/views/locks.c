@@ -468,7 +468,8 @@ static void links_set(struct sn_table *table, const struct sn_program *program,
 	sn_json_close(&json);
 	fclose(out);
 	if (chain->last.function == SN_NONE)
-		sn_text_add(&words, "a thread that runs");
+		sn_text_add(&words,
+			    chain->is_last_unknown ? "an unknown thread" : "a thread that runs");
 	else
 		sn_site_add_name(program, chain->last, &words);
 	if (chain->closes != SN_NONE)

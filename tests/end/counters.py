@@ -1,6 +1,8 @@
 """Counters that overflow: software events are counted where they happen, as often as the kernel counts them."""
 import os
 import re
+import subprocess
+import time
 
 from sonde_test import Test
 
@@ -187,13 +189,87 @@ def fronts():
     t.check(run.returncode == 125 and 'sonde collect PROGRAM' in run.stderr, 'collect without a program names itself', run.stderr)
 
 
+OUTSIDE = '''
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static char *pages(int count)
+{
+	char *area = mmap(NULL, count * 4096L, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	madvise(area, count * 4096L, MADV_NOHUGEPAGE);
+	return area;
+}
+static char table[100 * 4096] __attribute__((aligned(4096)));
+#define TOUCH(name) \\
+	__attribute__((noipa)) static void name(char *area, int count) { for (int i = 0; i < count; i++) area[i * 4096L] = 1; }
+TOUCH(touch)
+TOUCH(touch_table)
+TOUCH(touch_in_thread)
+static void *work(void *none)
+{
+	for (int i = 0; i < 100; i++) { /* it is seen a moment after it began */
+		touch_in_thread(pages(10), 10);
+		usleep(5000);
+	}
+	return none;
+}
+int main(int count, char **words)
+{
+	pthread_t thread;
+	char c;
+	if (write(1, "ready\\n", 6) != 6 || (count > 1 && read(0, &c, 1) != 1))
+		return 1;
+	touch(pages(200), 200);
+	touch_table(table, 100);
+	pthread_create(&thread, NULL, work, NULL);
+	pthread_join(thread, NULL);
+	return 6;
+}
+'''
+
+
+def outside():
+    """Events of a process that runs already, and of a static program: as many as there are, with their call paths."""
+    for name, flags in (('--pid', []), ('static', ['-static'])):
+        program = t.compile(OUTSIDE, '-O1', '-g', '-pthread', *flags, output=f'./outside{len(flags)}')
+        folder = f'outside{len(flags)}.1'
+        if flags:
+            run = t.run('record', '-q', '-e', '+page-faults:1', '-o', folder, program)
+            t.equal((run.returncode, run.stdout, run.stderr), (6, 'ready\n', ''), 'a static program runs as ever')
+        else:
+            target = subprocess.Popen([program, 'wait'], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            target.stdout.readline()
+            recorder = subprocess.Popen([t.sonde, 'record', '-q', '-e', '+page-faults:1', '--pid', str(target.pid), '-o', folder],
+                                        stderr=subprocess.PIPE)
+            deadline = time.time() + 60
+            while time.time() < deadline and len(os.listdir(f'/proc/{recorder.pid}/fd')) < 8:
+                time.sleep(0.01)
+            time.sleep(0.3)
+            target.communicate(b'x')
+            said = recorder.communicate()[1]
+            t.equal((target.returncode, recorder.returncode, said), (6, 0, b''), '--pid: the process runs as ever')
+        counters = t.show('counters', folder)
+        rows = rows_of(counters, 'page-faults')
+        for function, count in (('touch', 200), ('touch_table', 100)):
+            seen = rows.get(function, {'exclusive': 0})['exclusive']
+            t.check(count <= seen <= count + 2, f'{name}: page faults in {function}', seen, count)
+        seen = rows.get('touch_in_thread', {'exclusive': 0})['exclusive']
+        t.check(0 < seen <= 1002, f'{name}: and in a thread that began later', seen)
+        t.check(rows['main']['inclusive'] >= 300, f'{name}: with their callers', rows['main'])
+        data = {row['object']: row['count'] for row in t.show('dataspace', folder)['rows']}
+        t.check(100 <= data.get('table', 0) <= 102, f'{name}: data addresses', data)
+        functions = [r['function'] for r in t.show('functions', folder, '--metric', 'page-faults')['rows'][:3]]
+        t.check('touch' in functions, f'{name}: code views have the event', functions)
+
+
 def refusals():
     program = t.compile(SWITCHES, '-O1', output='./refused')
     for words, said in ((['-e', 'pagefaults'], "did you mean 'page-faults'"), (['-e', 'page-faults:0'], 'no'),
                         (['-e', '+task-clock'], 'has no data addresses'), (['-e', 'task-clock:10'], 'shorter than its interrupt'),
                         (['-e', 'page-faults,page-faults'], 'twice'), (['-e', ''], 'is no event'),
-                        (['--fallback', 'clock'], 'there is none'), (['-e', 'faults', '--pid', '1'], 'pid')):
-        run = t.run('record', *words, *([] if '--pid' in words else [program]))
+                        (['--fallback', 'clock'], 'there is none')):
+        run = t.run('record', *words, program)
         t.check(run.returncode == 125 and said in run.stderr and run.stdout == '' and run.stderr.count('\n') == 1,
                 f'{" ".join(words)} is refused before the program starts', run.returncode, run.stderr)
     run = t.run('record', '-e', 'cycles', '-o', 'cycles', program)
@@ -211,6 +287,7 @@ def refusals():
 
 
 faults()
+outside()
 several()
 switches()
 data()
