@@ -26,6 +26,7 @@ PROGRAMS = {
     'lock': ((), (), {'inside': True, 'outside': False}),
     'producers': ((), (), {'produce': False, 'consume': True}),
     'spin': ((), (), {'heavy': True, 'light': False}),
+    'slices': ((), (), {'slice': True, 'serial': True}),
     'openmp': (('-fopenmp',), (), {'large': True, 'small': False}),
     'ranks': ((), MPIRUN, {'heavy': True, 'light': False}),
     'below': (('-fopenmp',), (), {'exchange': True}),

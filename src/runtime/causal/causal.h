@@ -21,7 +21,8 @@ enum { SN_CAUSAL_HELD_MOST = 8 };
 struct sn_causal {
 	uint32_t experiment; /* whose number the rest is of */
 	int64_t had;	     /* of the due delay: paid by pauses, spared, or credited */
-	int64_t excess;	     /* that pauses took too long: set off against the next */
+	int64_t carried; /* of what it owes: kept when it last woke others, and for no wait to take */
+	int64_t excess; /* that pauses took too long: set off against the next */
 	/* a call that may wait for another thread */
 	uint64_t call; /* its struct sn_call.begin; 0: none */
 	int64_t call_ns, call_due, call_had;

@@ -51,6 +51,7 @@ static uint64_t follow(struct sn_causal *causal)
 		causal->experiment = sn_causal_number(word);
 		causal->had = sn_causal_control->start_due_ns;
 		causal->call = 0;
+		causal->carried = 0;
 		if (causal->excess)
 			add(&sn_causal_control->excess_ns, causal->excess);
 		causal->excess = 0;
@@ -67,6 +68,14 @@ static void make_due(int64_t had)
 		continue;
 }
 
+/* It ran the chosen code: what it owes is less, and everybody has to have what it was spared. */
+static void spare(struct sn_causal *causal, int64_t time_ns)
+{
+	causal->had += time_ns;
+	causal->carried = time_ns < causal->carried ? causal->carried - time_ns : 0;
+	make_due(causal->had);
+}
+
 static int64_t sleep_ns(int64_t time_ns)
 {
 	int64_t begin_ns = sn_now_ns(), left_ns = time_ns;
@@ -80,11 +89,15 @@ static int64_t sleep_ns(int64_t time_ns)
 	return sn_now_ns() - begin_ns;
 }
 
-/* The caller holds the thread busy. */
-static void pay(struct sn_causal *causal, int64_t least_ns)
+/* What a sample in the chosen code makes due. A thread that runs it, too, and is sampled a little later has it then; so
+ * this much is carried from one meeting to the next. What all threads lack all the time changes no rate. */
+static int64_t one_sample_ns(uint64_t word)
 {
-	int64_t owed = due_now() - causal->had;
+	return (int64_t)sn_config.settings.period_ns * sn_causal_speedup(word) / SN_CAUSAL_WHOLE;
+}
 
+static void pause_for(struct sn_causal *causal, int64_t owed, int64_t least_ns)
+{
 	if (owed <= 0)
 		return;
 	if (owed <= causal->excess) {
@@ -105,17 +118,44 @@ static void pay(struct sn_causal *causal, int64_t least_ns)
 	count(&sn_causal_control->pauses);
 }
 
-void sn_causal_pay(void)
+/* The caller holds the thread busy. */
+static void pay(struct sn_causal *causal, int64_t least_ns)
+{
+	int64_t had = causal->had;
+
+	pause_for(causal, due_now() - had, least_ns);
+	if (causal->had != had)
+		causal->carried = 0;
+}
+
+/* Before another thread goes on. What is kept stays owed, whatever the thread waits for afterwards. */
+static void pay_to_wake(struct sn_causal *causal, uint64_t word)
+{
+	int64_t kept = one_sample_ns(word), due = due_now();
+
+	pause_for(causal, due - causal->had - kept, PAUSE_LEAST_NS);
+	causal->carried = due - causal->had < kept ? due - causal->had : kept;
+}
+
+static void pay_now(bool is_all)
 {
 	struct sn_thread *self = sn_self;
 	int saved_errno = errno;
 
 	if (!self || !sn_causal_control || !sn_enter(self))
 		return;
-	follow(sn_causal_of(self));
-	pay(sn_causal_of(self), PAUSE_LEAST_NS);
+	uint64_t word = follow(sn_causal_of(self));
+	if (is_all)
+		pay(sn_causal_of(self), PAUSE_LEAST_NS);
+	else
+		pay_to_wake(sn_causal_of(self), word);
 	sn_leave(self);
 	errno = saved_errno;
+}
+
+void sn_causal_pay(void)
+{
+	pay_now(false);
 }
 
 /* ---- samples ---- */
@@ -235,8 +275,7 @@ static void after_sample(struct sn_thread *self, uint64_t pc, int64_t cpu_ns)
 		if (target < sn_causal_control->target_count && is_in_target(self, target, pc)) {
 			count(&sn_causal_control->hits);
 			add(&sn_causal_control->hit_ns, cpu_ns);
-			causal->had += cpu_ns * sn_causal_speedup(word) / SN_CAUSAL_WHOLE;
-			make_due(causal->had);
+			spare(causal, cpu_ns * sn_causal_speedup(word) / SN_CAUSAL_WHOLE);
 		}
 	}
 	/* a thread that has just been woken may be sampled before it is known whether it need not pay */
@@ -270,14 +309,17 @@ static void wait_is_over(struct sn_causal *causal, uint64_t call)
 		return;
 	int64_t due = due_now(), during = due - causal->call_due;
 	int64_t free_ns = sn_now_ns() - causal->call_ns - during;
-	int64_t before = causal->call_due - causal->call_had;
+	int64_t carried = causal->carried < due - causal->had ? causal->carried : due - causal->had;
+	int64_t before = causal->call_due - causal->call_had - causal->carried;
 	int64_t had = causal->call_had + during +
 		      (before < 0	  ? 0
 		       : before < free_ns ? before
 		       : free_ns > 0	  ? free_ns
 					  : 0);
-	if (had > due)
-		had = due;
+	if (carried < 0)
+		carried = 0;
+	if (had > due - carried)
+		had = due - carried;
 	if (had - causal->had < CREDIT_LEAST_NS)
 		return;
 	add(&sn_causal_control->credited_ns, had - causal->had);
@@ -367,9 +409,9 @@ static void before_call(struct sn_thread *self, const struct sn_call *call)
 
 	if (!sn_causal_control || !sn_enter(self))
 		return;
-	follow(causal);
+	uint64_t word = follow(causal);
 	if (wakes(call))
-		pay(causal, PAUSE_LEAST_NS);
+		pay_to_wake(causal, word);
 	wait_begins(causal, call->begin);
 	sn_leave(self);
 }
@@ -457,7 +499,7 @@ static void end_thread(struct sn_thread *self, int64_t now_ns)
 	sn_causal_flush(self);
 	note_queue(self);
 	follow(sn_causal_of(self));
-	pay(sn_causal_of(self), PAUSE_LEAST_NS);
+	pay(sn_causal_of(self), PAUSE_LEAST_NS); /* it has no later meeting */
 	add(&sn_causal_control->excess_ns, sn_causal_of(self)->excess);
 	sn_causal_of(self)->excess = 0;
 }
@@ -480,10 +522,11 @@ static void seal(struct sn_thread *self)
 	sn_warn(SEALED);
 }
 
+/* A new thread owes nothing. */
 static void share(void)
 {
 	if (sn_causal_is_due())
-		sn_causal_pay();
+		pay_now(true);
 }
 
 struct sn_collector sn_causal_collector = {
