@@ -3,6 +3,7 @@
 pandore.py SONDE
 """
 import collections
+import itertools
 import json
 import os
 import re
@@ -142,6 +143,10 @@ def pictures():
     import xml.dom.minidom
     texts = [t.firstChild.data for t in xml.dom.minidom.parseString(svg).getElementsByTagName('text')]
     check(all(t in texts for t in ('A0', 'V3', 'A3')), 'svg: boxes of all partitions', texts)
+    labels = [(float(x), float(y), 6 * len(chars)) for x, y, chars in
+              re.findall(r'<text x="([0-9.]+)" y="([0-9.]+)" font-size="10"[^>]*>([^<]*)<', svg)]
+    over = [(a, b) for a, b in itertools.combinations(labels, 2) if abs(a[1] - b[1]) < 10.9 and abs(a[0] - b[0]) < (a[2] + b[2]) / 2 - .1]
+    check(labels and not over, 'svg: no label is printed over another', over)
     check(dot.startswith('digraph') and '"A0" -> "A1"' in dot, 'dot: arcs by name', dot[:300])
     by_node = arcs(names[1], '--by', 'node')
     check(by_node == {(f'node {i}', f'node {j}'): 1 for i in range(4) for j in range(4) if i != j},

@@ -208,9 +208,13 @@ def check_both(chromium):
     cells = json.loads(page.evaluate('''JSON.stringify([...document.querySelectorAll('caption')].find(
         (c) => c.textContent === 'programs side by side').closest('table').tBodies[0].innerText.split('\\n')
         .map((line) => line.split('\\t')))'''))
-    t.check([c[0] for c in cells] == ['rows', 'product'] and cells[0][10:] == ['', '', ''] and
-            abs(float(cells[1][11]) - time_of['potential_parallelism']) < 0.01 * time_of['potential_parallelism'] and
-            cells[1][12] != '', 'critical path and parallelism stand beside the messages', cells, time_of)
+    measures = {cell[0]: cell[1:] for cell in cells}
+    names = [p['program'] for p in json.loads(t.command(t.sonde, 'comm', 'rows.profile.json', 'product.profile.json', '--table', 'programs',
+                                                        '-f', 'json').stdout)['rows']]
+    t.check(len(names) == 2 and all(len(of) == 2 for of in measures.values()), 'programs side by side: a column each', cells)
+    t.check([measures[m][0] for m in ('critical path', 'possible parallelism', 'realised')] == ['', '', ''] and
+            abs(float(measures['possible parallelism'][1]) - time_of['potential_parallelism']) < 0.01 * time_of['potential_parallelism'] and
+            measures['realised'][1] != '', 'critical path and parallelism stand beside the messages', cells, time_of)
     t.check(page.evaluate('''[...document.querySelectorAll('section')].map((s) => s.id).indexOf('lattice-0') ===
         document.querySelectorAll('section').length - 1''') and not page.errors, 'lattices come last', page.errors)
 

@@ -57,7 +57,8 @@ function sentence(arc) {
 		`${grouped(arc.bytes)} bytes, the receiver waited ${seconds(arc.wait_s)}; line${lines.length > 1 ? 's' : ''} ${lines.join(', ')}`;
 }
 
-/* Rows are variables, targets above sources as the paper draws V over A; columns are nodes. */
+/* Rows are variables, targets above sources as the paper draws V over A; columns are nodes. What no node
+ * parts stands in lines. */
 function layoutOf(arcs) {
 	const rows = [], columns = [];
 	const note = (list, item) => list.includes(item) || list.push(item);
@@ -68,28 +69,41 @@ function layoutOf(arcs) {
 	const ring = rows.length === 1 && nodes.length > 5;
 	const longest = Math.max(0, ...arcs.map((a) => [boxName(a.source).length, boxName(a.target).length]).flat());
 	const pitch = Math.max(92, longest * 7.4 + 34);
+	const perLine = !nodes.length && rows.length > 5 ? Math.max(1, Math.floor(1100 / pitch)) : 1, lines = Math.ceil(rows.length / perLine);
 	const isApart = pitch > 92 && nodes.length && columns.includes(-1); /* room for what no node has, beside them */
-	const width = ring ? 460 : (Math.max(1, nodes.length) + (isApart ? 1 : 0)) * pitch + 70, height = ring ? 420 : (rows.length - 1) * 118 + 130;
+	const width = ring ? 460 : (Math.max(perLine, nodes.length) + (isApart ? 1 : 0)) * pitch + 70, height = ring ? 420 : (lines - 1) * 118 + 130;
 	const place = (row, column) => {
 		const at = nodes.indexOf(column);
 		if (ring) {
 			const angle = 2 * Math.PI * at / nodes.length - Math.PI / 2;
 			return [width / 2 + 180 * Math.cos(angle), height / 2 + 165 * Math.sin(angle)];
 		}
+		if (perLine > 1)
+			return [35 + pitch / 2 + rows.indexOf(row) % perLine * pitch, 65 + Math.floor(rows.indexOf(row) / perLine) * 118];
 		return [at < 0 ? (isApart ? width - 35 - pitch / 2 : width / 2) : 35 + pitch / 2 + at * pitch, 65 + rows.indexOf(row) * 118];
 	};
 	return { width, height, place };
 }
 
-function drawArc(svg, arc, layout, view, share, isLabelled) {
+/* The first of the points at which a text neither covers a box nor another text; it is noted as taken. */
+function freePlace(points, text, taken) {
+	const width = text.length * 5.8;
+	const place = points.find(([x, y]) => !taken.some((t) => Math.abs(t.x - x) < (t.width + width) / 2 && Math.abs(t.y - y) < (t.height + 11) / 2));
+	if (place)
+		taken.push({ x: place[0], y: place[1], width, height: 11 });
+	return place;
+}
+
+/* taken: what labels must not cover; null: no labels. */
+function drawArc(svg, arc, layout, view, share, taken) {
 	const [ax, ay] = layout.place(arc.sourceRow, arc.from), [bx, by] = layout.place(arc.targetRow, arc.to);
 	const dx = bx - ax, dy = by - ay, length = Math.hypot(dx, dy);
 	const group = add(svg, 'g', { class: 'arc' + (arc.broadcast ? ' broadcast' : ''), role: 'button', 'aria-label': sentence(arc) });
 	add(group, 'title', {}, sentence(arc));
-	let path, label;
+	let path, points;
 	if (length < 1) { /* within one box */
 		path = `M${ax - 10} ${ay - 13}C${ax - 26} ${ay - 52} ${ax + 26} ${ay - 52} ${ax + 10} ${ay - 13}`;
-		label = [ax, ay - 46];
+		points = [[ax, ay - 46]];
 	} else {
 		/* leaves and enters at the edge of the boxes, bent to its right, so that both directions are seen */
 		const bend = arc.sourceRow === arc.targetRow && ay === by ? 22 + 0.18 * length : 12 + 0.11 * length, cx = (ax + bx) / 2 - dy / length * -bend, cy = (ay + by) / 2 - dx / length * bend;
@@ -99,13 +113,14 @@ function drawArc(svg, arc, layout, view, share, isLabelled) {
 		};
 		const [x0, y0] = edge(ax, ay), [x1, y1] = edge(bx, by);
 		path = `M${x0.toFixed(1)} ${y0.toFixed(1)}Q${cx.toFixed(1)} ${cy.toFixed(1)} ${x1.toFixed(1)} ${y1.toFixed(1)}`;
-		const at = arc.sourceRow === arc.targetRow ? 0.5 : 0.27, rest = 1 - at;
-		label = [rest * rest * x0 + 2 * at * rest * cx + at * at * x1, rest * rest * y0 + 2 * at * rest * cy + at * at * y1 - 3];
+		const point = (at) => [(1 - at) ** 2 * x0 + 2 * at * (1 - at) * cx + at * at * x1, (1 - at) ** 2 * y0 + 2 * at * (1 - at) * cy + at * at * y1 - 3];
+		points = [arc.sourceRow === arc.targetRow ? 0.5 : 0.27, 0.4, 0.6, 0.73, 0.2, 0.8].map(point);
 	}
 	add(group, 'path', { class: 'hit', d: path });
 	add(group, 'path', { d: path, 'stroke-width': (0.7 + 4 * share).toFixed(2), 'marker-end': 'url(#tip)' });
-	if (isLabelled)
-		add(group, 'text', { x: label[0].toFixed(1), y: label[1].toFixed(1) }, valueText(arc, view));
+	const place = taken && freePlace(points, valueText(arc, view), taken);
+	if (place)
+		add(group, 'text', { x: place[0].toFixed(1), y: place[1].toFixed(1) }, valueText(arc, view));
 	return group;
 }
 
@@ -117,15 +132,18 @@ function drawGraph(parent, arcs, view, largest, choose) {
 	const tip = add(add(svg, 'defs'), 'marker', { id: 'tip', viewBox: '0 0 8 8', refX: 7, refY: 4, markerWidth: 9, markerHeight: 9,
 		markerUnits: 'userSpaceOnUse', orient: 'auto' });
 	add(tip, 'path', { class: 'tip', d: 'M0 0L8 4L0 8z' });
-	const boxes = new Map();
-	shown.forEach((arc, at) => {
-		arc.mark = drawArc(svg, arc, layout, view, largest > 0 ? arc[view.value] / largest : 0, shown.length <= LABELLED);
+	const boxes = new Map(), halfWidth = (name) => Math.max(23, boxName(name).length * 3.7 + 6);
+	shown.forEach((arc) => {
 		boxes.set(arc.source, layout.place(arc.sourceRow, arc.from));
 		boxes.set(arc.target, layout.place(arc.targetRow, arc.to));
+	});
+	const taken = shown.length <= LABELLED ? [...boxes].map(([name, [x, y]]) => ({ x, y, width: 2 * halfWidth(name), height: 26 })) : null;
+	shown.forEach((arc, at) => {
+		arc.mark = drawArc(svg, arc, layout, view, largest > 0 ? arc[view.value] / largest : 0, taken);
 		pick(arc.mark, () => choose(arc), at < FOCUSABLE);
 	});
 	for (const [name, [x, y]] of boxes) {
-		const shown = boxName(name), half = Math.max(23, shown.length * 3.7 + 6);
+		const shown = boxName(name), half = halfWidth(name);
 		const box = add(svg, 'rect', { class: 'box', x: x - half, y: y - 13, width: 2 * half, height: 26, rx: 4 });
 		add(box, 'title', {}, name);
 		add(svg, 'text', { x, y: y + 4 }, shown);
@@ -269,26 +287,25 @@ function traceOf(profile, traces) {
 	return traces.find((row) => row.trace.split('/').pop().replace(/(\.trace)?\.jsonl$/, '') === profile.name) || {};
 }
 
-/* A run in a row; sn_comm_total of the profiler has the same sums. The critical path is in traces only. */
+/* A run in a column; sn_comm_total of the profiler has the same sums. The critical path is in traces only. */
 function showPrograms(parent, profiles, traces) {
-	const rows = profiles.map((p) => {
-		const nodes = nodeRows(p), runs = nodes.map((n) => n.busy_s + n.wait_s);
-		return { name: p.name, scheme: p.scheme, nodes: p.nodes, messages: sum(p.traffic, (t) => t.messages), bytes: sum(p.traffic, (t) => t.bytes),
-			wait_s: sum(p.traffic, (t) => t.wait_s), work_s: sum(nodes, (n) => n.busy_s), longest_s: Math.max(...nodes.map((n) => n.busy_s)),
-			run_s: Math.max(...runs), trace: traceOf(p, traces) };
+	const runs = profiles.map((p) => {
+		const busy = nodeRows(p).map((n) => n.busy_s), trace = traceOf(p, traces);
+		return { p, trace, work_s: sum(busy, (s) => s), longest_s: Math.max(...busy), run_s: Math.max(...nodeRows(p).map((n) => n.busy_s + n.wait_s)) };
 	});
-	const rounded = (x) => (x === null || x === undefined || Number.isNaN(x) ? null : Number(x.toPrecision(3)));
-	const columns = [['program', (r) => r.name, 'text'], ['scheme', (r) => r.scheme, 'text'], ['nodes', (r) => r.nodes, 'count'],
-		['messages', (r) => r.messages, 'count'], ['bytes', (r) => r.bytes, 'count'], ['waiting', (r) => r.wait_s, 'seconds'],
-		['work', (r) => r.work_s, 'seconds'], ['longest node', (r) => r.longest_s, 'seconds'], ['run', (r) => r.run_s, 'seconds'],
-		['busy nodes', (r) => rounded(r.work_s / r.run_s), 'count']];
-	if (rows.some((r) => r.trace.critical_path_s))
-		columns.push(['critical path', (r) => (r.trace.critical_path_s === undefined ? null : r.trace.critical_path_s), 'seconds'],
-			['possible parallelism', (r) => rounded(r.trace.potential_parallelism), 'count'], ['realised', (r) => rounded(r.trace.realised_parallelism), 'count']);
+	const rounded = (x) => (x === undefined || Number.isNaN(x) ? '' : String(Number(x.toPrecision(3))));
+	const measures = [['scheme', (r) => r.p.scheme], ['nodes', (r) => grouped(r.p.nodes)], ['messages', (r) => grouped(sum(r.p.traffic, (t) => t.messages))],
+		['bytes', (r) => grouped(sum(r.p.traffic, (t) => t.bytes))], ['waiting', (r) => seconds(sum(r.p.traffic, (t) => t.wait_s))],
+		['work', (r) => seconds(r.work_s)], ['longest node', (r) => seconds(r.longest_s)], ['run', (r) => seconds(r.run_s)],
+		['busy nodes', (r) => rounded(r.work_s / r.run_s)]];
+	const hasTraces = runs.some((r) => r.trace.critical_path_s);
+	if (hasTraces)
+		measures.push(['critical path', (r) => seconds(r.trace.critical_path_s ?? null)], ['possible parallelism', (r) => rounded(r.trace.potential_parallelism)],
+			['realised', (r) => rounded(r.trace.realised_parallelism)]);
 	add(parent, 'h3', {}, 'Side by side');
 	add(parent, 'p', { class: 'dim' }, 'Work: the time that all nodes were busy. Run: the longest node\'s, waiting included. Busy nodes: work over run.' +
-		(columns.length > 10 ? ' From the traces: the critical path, which no number of nodes goes below, and work over it; realised is work over the time from the first event to the last.' : ''));
-	table(parent, 'programs side by side', columns, rows);
+		(hasTraces ? ' From the traces: the critical path, which no number of nodes goes below, and work over it; realised is work over the time from the first event to the last.' : ''));
+	table(parent, 'programs side by side', [['', (measure) => measure[0], 'label'], ...runs.map((r) => [r.p.name, (measure) => measure[1](r), 'value'])], measures);
 }
 
 function showComm(profiles, asked, traces) {

@@ -32,14 +32,14 @@ function seconds(s) {
 	return Number((s * scale).toPrecision(3)) + ' ' + unit;
 }
 
-/* columns: [title, value(row), kind], kind one of text, count, seconds, list. Rows that choose() gets
- * are chosen by click or Enter. */
+/* columns: [title, value(row), kind], kind one of text, count, seconds, and of what cannot be put in order
+ * list, label, value. Rows that choose() gets are chosen by click or Enter. */
 function table(parent, caption, columns, rows, choose) {
 	const scroll = add(parent, 'div', { class: 'scroll' });
 	const element = add(scroll, 'table');
 	add(element, 'caption', { class: 'visually-hidden' }, caption);
 	const head = add(add(element, 'thead'), 'tr'), body = add(element, 'tbody');
-	const isNumber = (column) => column[2] === 'count' || column[2] === 'seconds';
+	const isNumber = (column) => ['count', 'seconds', 'value'].includes(column[2]);
 	let by = -1, down = true;
 
 	function fill() {
@@ -83,7 +83,7 @@ function table(parent, caption, columns, rows, choose) {
 	}
 	columns.forEach((column, at) => {
 		const cell = add(head, 'th', { scope: 'col', class: isNumber(column) ? 'num' : null });
-		if (column[2] === 'list') {
+		if (['list', 'label', 'value'].includes(column[2])) {
 			cell.textContent = column[0];
 			return;
 		}
