@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "pandore/lattice/picture.h"
 
-enum { COLUMNS_MAX = 1000, MARKED_MAX = 2000, NUMBERED_MAX = 12 };
+enum { COLUMNS_MAX = 1000, MARKED_MAX = 2000 };
 
 static const double PLOT_WIDTH = 1040, LEFT = 56, BODY = 260, STRIP = 90;
 
@@ -177,7 +177,7 @@ static void add_strip(struct sn_text *svg, const struct silhouette *s, double to
 static void add_marks(struct sn_text *svg, const struct silhouette *s,
 		      const struct sn_segments *segments, double y)
 {
-	char number[16];
+	struct sn_picture_numbers numbers = { 0 };
 
 	for (size_t i = 0; i < segments->items.count && i < MARKED_MAX; i++) {
 		const struct sn_segment *segment = &segments->items.items[i];
@@ -189,12 +189,8 @@ static void add_marks(struct sn_text *svg, const struct silhouette *s,
 			     "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"5\" rx=\"2\" "
 			     "fill=\"#b03a24\"/>\n",
 			     from, y, to - from);
-		if (segments->items.count > NUMBERED_MAX)
-			continue;
-		snprintf(number, sizeof(number), "%zu", i + 1);
-		sn_picture_add_label(svg, (from + to) / 2, y + 17,
-				     "text-anchor=\"middle\" fill=\"#b03a24\" font-size=\"11\"",
-				     number);
+		if (segments->items.count <= SN_PICTURE_NUMBERED_MAX)
+			sn_picture_add_number(svg, &numbers, (from + to) / 2, y + 17, i + 1);
 	}
 }
 

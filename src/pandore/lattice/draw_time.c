@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "pandore/lattice/picture.h"
 
-enum { COLUMNS = 800, NUMBERED_MAX = 12 };
+enum { COLUMNS = 800 };
 
 static const double PLOT_WIDTH = 1040, LEFT = 56, HEIGHT = 90;
 
@@ -78,7 +78,7 @@ static void add_seconds(struct sn_text *svg, double total_s, double y)
 /* The stretches that lose time, with the numbers of the text answer if they are few. */
 static void add_marks(struct sn_text *svg, const struct sn_lattice_answer *answer, double y)
 {
-	char number[16];
+	struct sn_picture_numbers numbers = { 0 };
 
 	for (size_t i = 0; i < answer->segments.items.count; i++) {
 		const struct sn_segment *segment = &answer->segments.items.items[i];
@@ -94,12 +94,8 @@ static void add_marks(struct sn_text *svg, const struct sn_lattice_answer *answe
 			     from, y, to - from, i + 1);
 		sn_text_add_duration(svg, segment->time_lost_s);
 		sn_text_add(svg, " of processes' time</title></rect>\n");
-		if (i >= NUMBERED_MAX)
-			continue;
-		snprintf(number, sizeof(number), "%zu", i + 1);
-		sn_picture_add_label(svg, (from + to) / 2, y + 17,
-				     "text-anchor=\"middle\" fill=\"#b03a24\" font-size=\"11\"",
-				     number);
+		if (i < SN_PICTURE_NUMBERED_MAX)
+			sn_picture_add_number(svg, &numbers, (from + to) / 2, y + 17, i + 1);
 	}
 }
 

@@ -134,6 +134,22 @@ void sn_picture_add_label(struct sn_text *svg, double x, double y, const char *s
 	sn_text_add(svg, "</text>\n");
 }
 
+void sn_picture_add_number(struct sn_text *svg, struct sn_picture_numbers *numbers, double x,
+			   double y, size_t number)
+{
+	char digits[32];
+	int length = snprintf(digits, sizeof(digits), "%zu", number);
+
+	if (numbers->count == SN_PICTURE_NUMBERED_MAX)
+		return;
+	for (int i = 0; i < numbers->count; i++)
+		if (fabs(numbers->at[i] - x) < 8 * length + 4)
+			return;
+	numbers->at[numbers->count++] = x;
+	sn_picture_add_label(svg, x, y, "text-anchor=\"middle\" fill=\"#b03a24\" font-size=\"11\"",
+			     digits);
+}
+
 void sn_picture_add_rule(struct sn_text *svg, double left, double y, double width, uint32_t number)
 {
 	char digits[16];

@@ -43,6 +43,18 @@ void sn_picture_add_name(struct sn_text *text, const struct sn_execution *execut
 void sn_picture_add_label(struct sn_text *svg, double x, double y, const char *style,
 			  const char *chars);
 
+enum { SN_PICTURE_NUMBERED_MAX = 12 };
+
+/** Where numbers of bottlenecks stand already. Starts as { 0 }. */
+struct sn_picture_numbers {
+	double at[SN_PICTURE_NUMBERED_MAX];
+	int count;
+};
+
+/** The number of a bottleneck; nothing where one stands already that it would cover. */
+void sn_picture_add_number(struct sn_text *svg, struct sn_picture_numbers *numbers, double x,
+			   double y, size_t number);
+
 /** A line of a grid with its number before it, right-aligned. */
 void sn_picture_add_rule(struct sn_text *svg, double left, double y, double width, uint32_t number);
 

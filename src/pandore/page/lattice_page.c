@@ -24,10 +24,11 @@ static void add_tile(struct sn_text *html, const char *name, const char *value)
 
 static void add_count(struct sn_text *html, const char *name, uint64_t count)
 {
-	char digits[32];
+	struct sn_text digits = { 0 };
 
-	snprintf(digits, sizeof(digits), "%llu", (unsigned long long)count);
-	add_tile(html, name, digits);
+	sn_text_add_count(&digits, count);
+	add_tile(html, name, digits.chars);
+	sn_text_free(&digits);
 }
 
 static void add_limbs(struct sn_text *html, const char *name, const uint64_t *number,
@@ -35,7 +36,10 @@ static void add_limbs(struct sn_text *html, const char *name, const uint64_t *nu
 {
 	struct sn_text digits = { 0 };
 
-	sn_limbs_add_decimal(&digits, number, limbs);
+	if (limbs == 1)
+		sn_text_add_count(&digits, number[0]);
+	else
+		sn_limbs_add_decimal(&digits, number, limbs);
 	add_tile(html, name, digits.chars);
 	sn_text_free(&digits);
 }
