@@ -8,6 +8,7 @@
 #include <wordexp.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "cli/analysis_options.h"
 #include "cli/command.h"
 #include "experiment/store.h"
@@ -55,8 +56,8 @@ static sn_status operands_check(const struct sn_args *args, const struct asked *
 {
 	static const char *const recorded[] = { "experiment", "time",	"thread",
 						"process",    "module", "function" };
-	static const char *const running[] = { "launch", "restarts", "max-time",
-					       "output", "phase",    "suspend" };
+	static const char *const running[] = { "launch", "restarts", "max-time", "output",
+					       "phase",	 "suspend",  "agents",	 "join" };
 
 	if (!asked->is_online && args->operand_count > 1)
 		return sn_error_set(
@@ -184,6 +185,23 @@ static bool reaches(const struct sn_search *search, double severity)
 	return false;
 }
 
+/* What it found stays with the run, for `sonde show searched` and the page; an archive, or a folder that may not be
+ * written, stays as it is. */
+static void result_keep(const struct sn_search *search, const char *experiment_path)
+{
+	struct sn_text path = { 0 };
+	struct sn_file_writer writer;
+	struct sn_error err;
+
+	sn_text_addf(&path, "%s/search.tsv", experiment_path);
+	if (!access(experiment_path, W_OK) &&
+	    sn_file_writer_open(&writer, path.chars, &err) == SN_OK) {
+		sn_search_write_rows(search, writer.out);
+		sn_file_writer_commit(&writer, &err);
+	}
+	sn_text_free(&path);
+}
+
 int sn_search_answer(const struct sn_search *search, const char *format, double check)
 {
 	result_print(search, format, stdout);
@@ -204,6 +222,8 @@ static sn_status run_search(struct sn_analysis *analysis, const struct sn_librar
 	if (status == SN_OK) {
 		result_print(search, asked->format, stdout);
 		*reached = reaches(search, asked->check);
+		if (!analysis->profile->is_filtered)
+			result_keep(search, analysis->experiment->path);
 	}
 	sn_search_free(search);
 	sn_recorded_free(recorded);
@@ -229,6 +249,69 @@ static sn_status recorded_search(const struct sn_args *args, const struct asked 
 	return status;
 }
 
+/* ---- hosts ---- */
+
+typedef SN_VEC(const char *) word_vec;
+
+/* A path is the same one for whoever starts in another folder. */
+static const char *passed_value(const char *value, bool is_path)
+{
+	char *whole = is_path && strchr(value, '/') ? realpath(value, NULL) : NULL;
+
+	if (!whole && is_path && !access(value, F_OK))
+		whole = realpath(value, NULL);
+	return whole ? whole : value;
+}
+
+/* What hosts need to search as the front does. The texts live as long as the process. */
+static void passed_list(const struct sn_args *args, word_vec *out)
+{
+	static const char *const passed[] = { "strategy",  "start",   "properties",
+					      "threshold", "steps",   "phase",
+					      "arch",	   "suspend", "max-time" };
+
+	for (size_t i = 0; i < args->given_count; i++) {
+		const char *name = args->command->options[args->given[i].option].name;
+		struct sn_text option = { 0 };
+
+		for (size_t k = 0; k < sizeof(passed) / sizeof(*passed); k++) {
+			if (strcmp(name, passed[k]))
+				continue;
+			sn_text_addf(&option, "--%s=%s", name,
+				     passed_value(args->given[i].value,
+						  !strcmp(name, "properties") ||
+							  !strcmp(name, "strategy")));
+			sn_vec_push(out, sn_text_take(&option));
+		}
+	}
+	sn_vec_push(out, NULL);
+}
+
+/* The phase has to be known before agents are there, and a launcher's words have to be words. */
+static sn_status agents_check(const struct sn_args *args, struct sn_error *err)
+{
+	const char *agents = sn_args_value(args, "agents"), *phase = sn_args_value(args, "phase");
+
+	if (!agents && sn_args_value(args, "join"))
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"--join needs --agents auto, wait or alone: what it is to be there");
+	if (!agents)
+		return SN_OK;
+	if (!phase || !strcmp(phase, SN_PHASE_AUTO))
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"--agents needs --phase with a place: a search without --agents and with "
+			"--phase auto names one, and without a phase no agent is needed");
+	if (sn_hosts_has_words(agents))
+		return SN_OK;
+	return sn_error_set(
+		err, SN_ERR_USAGE,
+		"--agents takes auto, local, ssh, srun or the words of a launcher, such as "
+		"'ssh {host}', not '%s'",
+		agents);
+}
+
 /* The program's standard output is its own, with the answer for people on standard error. Where a
  * document is asked for, that is standard output, and the program's goes to standard error. */
 static sn_status program_search(const struct sn_args *args, const struct asked *asked,
@@ -236,7 +319,9 @@ static sn_status program_search(const struct sn_args *args, const struct asked *
 				struct sn_error *err)
 {
 	const bool is_document = !is_for_people(asked->format);
-	const struct sn_online_options options = {
+	const char *join = sn_args_value(args, "join");
+	word_vec passed = { 0 };
+	struct sn_online_options options = {
 		.record = { .arguments = asked->words,
 			    .output = sn_args_value(args, "output"),
 			    .clock = "hi",
@@ -253,12 +338,19 @@ static sn_status program_search(const struct sn_args *args, const struct asked *
 		.max_time_s = asked->max_time_s,
 		.output_fd = is_document ? STDERR_FILENO : STDOUT_FILENO,
 		.is_quiet = sn_args_flag(args, "quiet"),
+		.agents = sn_args_value(args, "agents"),
 	};
 	const struct sn_machine *machine;
 	struct sn_online online = { .exit_code = SN_EXIT_USAGE };
-	sn_status status = SN_OK;
+	sn_status status = agents_check(args, err);
 
-	if (options.analysis.arch) /* before the program runs, not after it */
+	if (status == SN_OK && join) {
+		*code = sn_online_join(&options, join);
+		return SN_OK;
+	}
+	passed_list(args, &passed);
+	options.passed = passed.items;
+	if (status == SN_OK && options.analysis.arch) /* before the program runs, not after it */
 		status = sn_machine_find(options.analysis.arch, &machine, err);
 	if (status == SN_OK)
 		status = sn_online_run(&options, &online, err);
@@ -268,10 +360,15 @@ static sn_status program_search(const struct sn_args *args, const struct asked *
 			fputc('\n', stderr);
 		result_print(online.search, asked->format, is_document ? stdout : stderr);
 		*reached = reaches(online.search, asked->check);
+		if (online.path.length || online.analysis)
+			result_keep(online.search, online.path.length
+							   ? online.path.chars
+							   : online.analysis->experiment->path);
 	} else if (!online.has_run && online.exit_code >= SN_EXIT_NOT_MEASURED) {
 		*code = online.exit_code; /* it did not run */
 	}
 	sn_online_free(&online);
+	sn_vec_free(&passed);
 	return status;
 }
 
@@ -328,6 +425,8 @@ static int search_run(const struct sn_args *args)
 
 		return code < 0 ? own : code;
 	}
+	if (code >= 0)
+		return code; /* of a program that was run for another search */
 	return reached ? SN_EXIT_FINDING : SN_EXIT_OK;
 }
 
@@ -347,6 +446,14 @@ static const struct sn_option search_options[] = {
 	{ "phase", 0, "PHASE",
 	  "what the program does again and again: a heartbeat's name, a function, FILE:LINE, or auto: "
 	  "what a first start shows to repeat",
+	  NULL },
+	{ "agents", 0, "HOW",
+	  "an agent on each host of a program with --phase: auto (started with the program), local (this "
+	  "host alone listens), ssh, srun, or the words of a launcher, such as 'ssh {host}'",
+	  NULL },
+	{ "join", 0, "FOLDER",
+	  "take part in the search of FOLDER, which --agents starts on each host: with --agents auto "
+	  "or wait run the program for it, with alone be the host's agent",
 	  NULL },
 	{ "suspend", 0, "WHEN",
 	  "stop the program at the end of what a step measures: brief (50 ms, the default), always "
@@ -374,6 +481,8 @@ static const char *const search_examples[] = {
 	"with properties of one's own; fails if any severity is 0.2 or more",
 	"sonde search --phase auto ./app",
 	"runs the program twice: to find what repeats, and to measure executions of it",
+	"sonde search --launch 'mpirun -n 64' --agents auto --phase timestep ./app",
+	"with an agent on each host of the program",
 	NULL,
 };
 

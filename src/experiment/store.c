@@ -331,15 +331,19 @@ sn_status sn_store_resolve(const char *name, struct sn_text *path, struct sn_err
 /* Every name that a part of sonde writes into an experiment by itself. A part that writes one more
  * adds it here, or the experiment cannot be removed. */
 static const char *const our_names[] = {
-	"launch-key",	       /* sn_store_create */
-	"launch.*.json",       /* sn_launch_write */
-	"*.data",	       /* record, import */
-	"*.trace",	       /* record of what it traced */
-	"roofs.tsv",	       /* record: what the machine can do */
-	"untouched.tsv",       /* decan: what loops took before they ran as copies */
-	"*.monitor",	       /* the runtime, under an agent */
-	"*.agent",	       /* search's agent */
-	"search.spool",	       /* search's agent: the executions that its steps measured */
+	"launch-key",	  /* sn_store_create */
+	"launch.*.json",  /* sn_launch_write */
+	"*.data",	  /* record, import */
+	"*.trace",	  /* record of what it traced */
+	"roofs.tsv",	  /* record: what the machine can do */
+	"untouched.tsv",  /* decan: what loops took before they ran as copies */
+	"*.monitor",	  /* the runtime, under an agent */
+	"*.agent",	  /* search's agent */
+	"search.spool",	  /* search's agent: the executions that its steps measured */
+	"search.tsv",	  /* search: what it found */
+	"search.journal", /* search's front: the same of all hosts */
+	"search.secret",  /* while agents are there */
+	"search.front",
 	"*.live",	       /* the runtime, and record for what it measures from outside */
 	"libsonde-runtime.so", /* record's link beside live files */
 	"libsonde-runtime-*.so",

@@ -27,11 +27,12 @@ struct sn_record_options {
 		*arguments; /* the target's words, ended by NULL; [0] is looked up as exec does */
 	pid_t pid;	    /* not 0: a process that runs already; `arguments` is not used */
 	const char *output; /* -o, or NULL */
-	const char *label;  /* or NULL */
-	const char *clock;  /* as given: "hi", "250", ...; for the launch file */
-	double rate_hz;	    /* 0: no sampling */
-	bool is_rate_auto;  /* after a thread's beginning, the rate that costs little here */
-	const char *follow; /* "all", "fork", "exec", "none" or "=REGEX" */
+	const char *key;   /* of the launch whose experiment this one is part of; NULL: found out */
+	const char *label; /* or NULL */
+	const char *clock; /* as given: "hi", "250", ...; for the launch file */
+	double rate_hz;	   /* 0: no sampling */
+	bool is_rate_auto; /* after a thread's beginning, the rate that costs little here */
+	const char *follow;	    /* "all", "fork", "exec", "none" or "=REGEX" */
 	double delay_s, duration_s; /* 0: from the start, to the end */
 	uint64_t max_bytes;	    /* 0: no limit */
 	bool is_scratch;   /* nothing of it is kept: live data lie in the experiment itself */

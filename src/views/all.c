@@ -58,7 +58,8 @@
 	X(scalability)                                                                             \
 	X(phases)                                                                                  \
 	X(comm)                                                                                    \
-	X(properties)
+	X(properties)                                                                              \
+	X(searched)
 
 #define DECLARE(name) extern const struct sn_view sn_view_##name;
 SN_VIEWS(DECLARE)

@@ -73,6 +73,7 @@ bool sn_view_lacks_data(const struct sn_view *view, const struct sn_profile *p)
 		!sn_profile_with_instances(p)->experiment->instances.count) ||
 	       (view->needs & SN_VIEW_NEEDS_VARIANTS &&
 		!sn_profile_with_variants(p)->experiment->variants.count) ||
+	       (view->needs & SN_VIEW_NEEDS_SEARCH && !sn_view_was_searched(p)) ||
 	       (view->needs & SN_VIEW_NEEDS_CAUSAL && !sn_causal_log_exists(e->path));
 }
 

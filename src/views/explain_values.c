@@ -171,6 +171,12 @@ const struct sn_explanation sn_explained_values[] = {
 	  "In 'show states': waiting of threads that have no gap between samples to put it in.",
 	  "wait_cpu_s" },
 	/* ---- kinds of sample packets ---- */
+	{ "place", "searched", "Of the last search: a property that says where time is spent.",
+	  "property" },
+	{ "unmeasured", "searched",
+	  "Of the last search: a property that no source of the run can measure; the explanation says "
+	  "what would help.",
+	  "property" },
 	{ "periodic", "packet", "A sample packet of each second (record --packets).", "kind" },
 	{ "start", "packet", "The sample packet of a program's begin.", "kind" },
 	{ "end", "packet", "The sample packet of a program's end.", "kind" },

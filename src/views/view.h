@@ -72,6 +72,7 @@ enum sn_view_need {
 	SN_VIEW_NEEDS_VARIANTS = 1 << 10, /* variants that ran */
 	SN_VIEW_NEEDS_EVENTS = 1 << 11,	  /* counters that overflowed */
 	SN_VIEW_NEEDS_WINDOWS = 1 << 12,  /* accesses that were recorded */
+	SN_VIEW_NEEDS_SEARCH = 1 << 13,	  /* a search of the run */
 };
 
 /**
@@ -147,6 +148,9 @@ struct sn_view {
 /** Whether its rows are of the whole run, whatever the filter of the profile lets through: those of traces and
  * of experiments are. */
 bool sn_view_is_of_whole_run(const struct sn_view *view);
+
+/** Whether a search of the run has left what it found. */
+bool sn_view_was_searched(const struct sn_profile *profile);
 
 /** All views, ended by NULL. */
 extern const struct sn_view *const sn_views[];

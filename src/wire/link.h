@@ -43,6 +43,11 @@ enum sn_link_type {
 	SN_LINK_STATE,	/* in a spool: what its agent has come to */
 	SN_LINK_NOTE,	/* up, and in a journal: u64 strangers refused, u64 results repeated, by
 			    * this agent in this epoch so far */
+	SN_LINK_MEASURE, /* down, to all: u32 step, u32 first execution, u32 executions, u64 ns that its end
+			    * may stop a process */
+	SN_LINK_AT, /* up: u32 executions that have ended, f64 seconds of one, u32 step answered, u32
+			    * whether another is wanted, u32 whether a process watches the phase, string name */
+	SN_LINK_SAY, /* up: string name, string sentence for whoever watches */
 };
 
 /** An agent's number: node agents from 0, the front, inner agents from here. */

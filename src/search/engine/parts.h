@@ -20,6 +20,8 @@ void sn_search_finish(struct sn_search *search);
  *  first member of each, of members sorted by severity; returns how many. */
 enum { SN_CLASSES_MAX = 4 };
 size_t sn_search_classes(const double *severities, size_t count, size_t firsts[SN_CLASSES_MAX]);
+/** A finding's members, the least severe first; the caller frees. */
+struct sn_finding_member *sn_search_members_sorted(const struct sn_finding *finding);
 /** "0-3,7" of ids that are numbers, else "a,b". */
 void sn_search_set_print(const struct sn_member *members, const uint32_t *indices, size_t count,
 			 struct sn_text *out);

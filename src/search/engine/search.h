@@ -171,5 +171,7 @@ void sn_not_measurable_reason(const struct sn_search *search,
 void sn_search_write_json(const struct sn_search *search, FILE *out);
 void sn_search_write_xml(const struct sn_search *search, FILE *out);
 void sn_search_write_text(const struct sn_search *search, FILE *out);
+/** The same as lines of words, which stay in the experiment for `sonde show searched` and the page. */
+void sn_search_write_rows(const struct sn_search *search, FILE *out);
 
 #endif

@@ -54,6 +54,15 @@ static int members_compare(const void *left, const void *right)
 	return (a->process > b->process) - (a->process < b->process);
 }
 
+struct sn_finding_member *sn_search_members_sorted(const struct sn_finding *f)
+{
+	struct sn_finding_member *sorted = sn_alloc_zeroed(f->members.count + 1, sizeof(*sorted));
+
+	memcpy(sorted, f->members.items, f->members.count * sizeof(*sorted));
+	qsort(sorted, f->members.count, sizeof(*sorted), members_compare);
+	return sorted;
+}
+
 static void class_write(const struct sn_recorded *recorded, const struct sn_finding_member *members,
 			size_t count, struct sn_json *json)
 {
@@ -80,11 +89,9 @@ static void class_write(const struct sn_recorded *recorded, const struct sn_find
 static void classes_write(const struct sn_finding *f, struct sn_json *json)
 {
 	size_t count = f->members.count, firsts[SN_CLASSES_MAX], classes;
-	struct sn_finding_member *sorted = sn_alloc_zeroed(count, sizeof(*sorted));
+	struct sn_finding_member *sorted = sn_search_members_sorted(f);
 	double *severities = sn_alloc_zeroed(count, sizeof(*severities));
 
-	memcpy(sorted, f->members.items, count * sizeof(*sorted));
-	qsort(sorted, count, sizeof(*sorted), members_compare);
 	for (size_t i = 0; i < count; i++)
 		severities[i] = sorted[i].severity;
 	classes = sn_search_classes(severities, count, firsts);

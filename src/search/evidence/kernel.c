@@ -1,6 +1,7 @@
 /* Evidence from the kernel's accounts: threads without a CPU, and page faults. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "search/evidence/sources.h"
@@ -59,14 +60,19 @@ static void faults_collect(struct sn_recorded *r, uint32_t source)
 
 /* ---- a part of the run, with accounts of its own ---- */
 
+static bool is_process(const struct sn_process *process, int32_t pid, const char *host)
+{
+	return process->pid == pid && (!host || !strcmp(process->host, host));
+}
+
 /* The thread of the run with these numbers; SN_NONE: none is in scope. */
-static uint32_t thread_of(const struct sn_recorded *r, int32_t pid, int32_t tid)
+static uint32_t thread_of(const struct sn_recorded *r, const struct sn_part_thread *a)
 {
 	const struct sn_experiment *e = r->profile->experiment;
 
 	for (uint32_t t = 0; t < e->threads.count; t++)
-		if (e->threads.items[t].tid == tid && r->thread_members[t] != SN_ALL &&
-		    e->processes.items[e->threads.items[t].process].pid == pid)
+		if (e->threads.items[t].tid == a->tid && r->thread_members[t] != SN_ALL &&
+		    is_process(&e->processes.items[e->threads.items[t].process], a->pid, a->host))
 			return t;
 	return SN_NONE;
 }
@@ -78,7 +84,7 @@ static void part_threads_collect(struct sn_recorded *r, uint32_t source)
 
 	for (size_t i = 0; i < r->part->threads.count; i++) {
 		const struct sn_part_thread *a = &r->part->threads.items[i];
-		uint32_t t = a->cpu_ns < 0 ? SN_NONE : thread_of(r, a->pid, a->tid);
+		uint32_t t = a->cpu_ns < 0 ? SN_NONE : thread_of(r, a);
 
 		if (t == SN_NONE)
 			continue;
@@ -96,7 +102,8 @@ static void part_faults_collect(struct sn_recorded *r, uint32_t source)
 
 	for (size_t i = 0; i < r->part->processes.count; i++)
 		for (uint32_t p = 0; p < e->processes.count; p++)
-			if (e->processes.items[p].pid == r->part->processes.items[i].pid &&
+			if (is_process(&e->processes.items[p], r->part->processes.items[i].pid,
+				       r->part->processes.items[i].host) &&
 			    r->process_members[p] != SN_ALL) {
 				faults_add(r, source, r->process_members[p],
 					   r->part->processes.items[i].minor_faults,

@@ -62,11 +62,13 @@ struct sn_recorded_cell {
 struct sn_part_thread {
 	int32_t pid, tid;
 	int64_t elapsed_ns, cpu_ns, wait_cpu_ns;
+	const char *host; /* borrowed; NULL: any */
 };
 
 struct sn_part_process {
 	int32_t pid;
 	uint64_t minor_faults, major_faults;
+	const char *host; /* borrowed; NULL: any */
 };
 
 /** A part of the run that was measured by itself: executions of a phase. */

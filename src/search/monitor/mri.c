@@ -33,15 +33,15 @@ static void *map_checked(int fd, size_t bytes)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-static sn_status agent_page(struct sn_mri *mri, struct sn_error *err)
+static sn_status agent_page(struct sn_mri *mri, struct sn_mri_folder *f, struct sn_error *err)
 {
 	struct sn_text path = { 0 };
 	sn_status status = SN_OK;
 	int fd;
 
-	sn_text_addf(&path, "%s/%s.agent", mri->folder, mri->host);
+	sn_text_addf(&path, "%s/%s.agent", f->path, mri->host);
 	fd = open(path.chars, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd >= 0 && posix_fallocate(fd, 0, sizeof(*mri->agent))) {
+	if (fd >= 0 && posix_fallocate(fd, 0, sizeof(*f->agent))) {
 		unlink(path.chars);
 		close(fd);
 		fd = -1;
@@ -49,8 +49,8 @@ static sn_status agent_page(struct sn_mri *mri, struct sn_error *err)
 		fd = open(path.chars, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	}
 	if (fd >= 0)
-		mri->agent = map_checked(fd, sizeof(*mri->agent));
-	if (!mri->agent)
+		f->agent = map_checked(fd, sizeof(*f->agent));
+	if (!f->agent)
 		status = sn_error_errno(
 			err, "search: cannot make '%s' (another user's, or no room)", path.chars);
 	if (fd >= 0)
@@ -61,8 +61,42 @@ static sn_status agent_page(struct sn_mri *mri, struct sn_error *err)
 
 static void beat(struct sn_mri *mri)
 {
-	atomic_store_explicit(&mri->agent->beat_ns, sn_clock_ns(CLOCK_MONOTONIC),
-			      memory_order_release);
+	int64_t now_ns = sn_clock_ns(CLOCK_MONOTONIC);
+
+	for (size_t i = 0; i < mri->folders.count; i++)
+		atomic_store_explicit(&mri->folders.items[i].agent->beat_ns, now_ns,
+				      memory_order_release);
+}
+
+sn_status sn_mri_add(struct sn_mri *mri, const char *live_folder, struct sn_error *err)
+{
+	struct sn_mri_folder folder = { 0 };
+	sn_status status;
+
+	for (size_t i = 0; i < mri->folders.count; i++)
+		if (!strcmp(mri->folders.items[i].path, live_folder))
+			return SN_OK;
+	folder.path = sn_strdup(live_folder);
+	status = agent_page(mri, &folder, err);
+	if (status != SN_OK) {
+		free(folder.path);
+		return status;
+	}
+	folder.agent->version = SN_MONITOR_VERSION;
+	folder.agent->pid = (int32_t)getpid();
+	folder.agent->magic = SN_MONITOR_MAGIC;
+	sn_vec_push(&mri->folders, folder);
+	beat(mri);
+	return SN_OK;
+}
+
+static void folders_free(struct sn_mri *mri)
+{
+	for (size_t i = 0; i < mri->folders.count; i++) {
+		munmap(mri->folders.items[i].agent, sizeof(struct sn_monitor_agent));
+		free(mri->folders.items[i].path);
+	}
+	sn_vec_free(&mri->folders);
 }
 
 sn_status sn_mri_open(const char *live_folder, const char *host,
@@ -70,22 +104,17 @@ sn_status sn_mri_open(const char *live_folder, const char *host,
 		      struct sn_error *err)
 {
 	struct sn_mri *mri = sn_alloc_zeroed(1, sizeof(*mri));
-	sn_status status;
+	sn_status status = SN_OK;
 
-	mri->folder = sn_strdup(live_folder);
 	mri->host = sn_strdup(host);
 	mri->boundary = *boundary;
-	status = agent_page(mri, err);
+	if (live_folder)
+		status = sn_mri_add(mri, live_folder, err);
 	if (status != SN_OK) {
-		free(mri->folder);
 		free(mri->host);
 		free(mri);
 		return status;
 	}
-	mri->agent->version = SN_MONITOR_VERSION;
-	mri->agent->pid = (int32_t)getpid();
-	mri->agent->magic = SN_MONITOR_MAGIC;
-	beat(mri);
 	*out = mri;
 	return SN_OK;
 }
@@ -146,9 +175,9 @@ static void process_add(struct sn_mri *mri, int folder, const char *name)
 	sn_vec_push(&mri->processes, p);
 }
 
-static void processes_find(struct sn_mri *mri)
+static void processes_find(struct sn_mri *mri, const char *path)
 {
-	DIR *folder = opendir(mri->folder);
+	DIR *folder = opendir(path);
 	const struct dirent *entry;
 
 	while (folder && (entry = readdir(folder)))
@@ -173,7 +202,8 @@ static bool has_gone(const struct sn_mri *mri, const struct sn_mri_process *p)
 void sn_mri_look(struct sn_mri *mri)
 {
 	beat(mri);
-	processes_find(mri);
+	for (size_t i = 0; i < mri->folders.count; i++)
+		processes_find(mri, mri->folders.items[i].path);
 	for (size_t i = 0; i < mri->processes.count; i++) {
 		struct sn_mri_process *p = &mri->processes.items[i];
 
@@ -252,36 +282,55 @@ static void table_write(struct sn_mri *mri, struct sn_mri_process *p, uint32_t f
 	p->takes_part = true;
 }
 
+/* What has not been taken over is no longer wanted. */
+static bool can_take(const struct sn_mri_process *p, bool has_to_pass)
+{
+	bool passes = atomic_load(&p->m->ended) || atomic_load(&p->m->first_ns);
+
+	return is_running(p) && atomic_load(&p->m->taken) == atomic_load(&p->m->done) &&
+	       (passes || !has_to_pass);
+}
+
+static bool tables_write(struct sn_mri *mri, bool has_to_pass, uint32_t first, uint32_t executions,
+			 int64_t stop_ns)
+{
+	size_t count = 0;
+
+	mri->number++;
+	for (size_t i = 0; i < mri->processes.count; i++) {
+		struct sn_mri_process *p = &mri->processes.items[i];
+
+		p->takes_part = false;
+		if (!can_take(p, has_to_pass))
+			continue;
+		table_write(mri, p, first, executions, stop_ns);
+		count++;
+	}
+	return count > 0;
+}
+
+bool sn_mri_measure_from(struct sn_mri *mri, uint32_t first, uint32_t executions, int64_t stop_ns)
+{
+	return tables_write(mri, true, first, executions, stop_ns);
+}
+
 /* A process that is in the middle of an execution takes part from the next but one on, so that several
  * begin with the same. One that has never passed the phase takes part if none has. */
 bool sn_mri_measure(struct sn_mri *mri, uint32_t executions, int64_t stop_ns)
 {
 	uint32_t most = 0;
-	size_t running = 0, count = 0;
+	size_t running = 0;
 
 	for (size_t i = 0; i < mri->processes.count; i++) {
-		struct sn_mri_process *p = &mri->processes.items[i];
-		uint32_t ended = atomic_load(&p->m->ended);
+		uint32_t ended = atomic_load(&mri->processes.items[i].m->ended);
 
-		p->takes_part = false;
-		if (!is_running(p))
+		if (!is_running(&mri->processes.items[i]))
 			continue;
 		running++;
 		most = ended > most ? ended : most;
 	}
-	mri->number++;
-	for (size_t i = 0; i < mri->processes.count; i++) {
-		struct sn_mri_process *p = &mri->processes.items[i];
-		bool passes = atomic_load(&p->m->ended) || atomic_load(&p->m->first_ns);
-
-		/* what has not been taken over is no longer wanted */
-		if (!is_running(p) || atomic_load(&p->m->taken) != atomic_load(&p->m->done) ||
-		    (most && !passes))
-			continue;
-		table_write(mri, p, most ? most + (running > 1 ? 2 : 1) : 0, executions, stop_ns);
-		count++;
-	}
-	return count > 0;
+	return tables_write(mri, most > 0, most ? most + (running > 1 ? 2 : 1) : 0, executions,
+			    stop_ns);
 }
 
 bool sn_mri_is_measured(const struct sn_mri *mri)
@@ -358,6 +407,8 @@ void sn_mri_window_free(struct sn_mri_window *window)
 {
 	sn_vec_free(&window->threads);
 	sn_vec_free(&window->faults);
+	free(window->host);
+	window->host = NULL;
 }
 
 void sn_mri_go(struct sn_mri *mri)
@@ -374,15 +425,15 @@ void sn_mri_close(struct sn_mri *mri)
 		return;
 	for (size_t i = 0; i < mri->processes.count; i++)
 		atomic_store(&mri->processes.items[i].m->detach, 1);
-	atomic_store(&mri->agent->beat_ns, 0);
+	for (size_t i = 0; i < mri->folders.count; i++)
+		atomic_store(&mri->folders.items[i].agent->beat_ns, 0);
 	sn_mri_go(mri);
 	for (size_t i = 0; i < mri->processes.count; i++) {
 		munmap(mri->processes.items[i].m, sizeof(struct sn_monitor));
 		free(mri->processes.items[i].name);
 	}
 	sn_vec_free(&mri->processes);
-	munmap(mri->agent, sizeof(*mri->agent));
-	free(mri->folder);
+	folders_free(mri);
 	free(mri->host);
 	free(mri);
 }

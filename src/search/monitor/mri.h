@@ -29,10 +29,16 @@ struct sn_mri_process {
 	bool has_gone, has_let_go, takes_part; /* in the measuring that is on */
 };
 
+/** A folder of live data, which one recording makes. */
+struct sn_mri_folder {
+	char *path;
+	struct sn_monitor_agent *agent; /* the page in it */
+};
+
 struct sn_mri {
-	char *folder, *host;		 /* live data, and the name that its files begin with */
+	char *host;			 /* the name that files of live data begin with */
 	struct sn_mri_boundary boundary; /* its texts are borrowed */
-	struct sn_monitor_agent *agent;
+	SN_VEC(struct sn_mri_folder) folders;
 	SN_VEC(struct sn_mri_process) processes;
 	uint32_t number;  /* of the newest table */
 	uint32_t refused; /* segments that were not as they should be */
@@ -54,13 +60,17 @@ struct sn_mri_window {
 	int64_t from_ns, to_ns;
 	uint32_t executions, processes;
 	SN_VEC(struct sn_mri_thread) threads;
-	SN_VEC(struct sn_mri_faults) faults;
+	SN_VEC(struct sn_mri_faults) faults; /* one for each process */
+	char *host; /* of several: whose clock and numbers of processes these are; NULL: there is one */
 };
 
-/** The agent's page is made, or taken over from an agent that died. */
+/** `live_folder` (NULL: none yet) is added. */
 sn_status sn_mri_open(const char *live_folder, const char *host,
 		      const struct sn_mri_boundary *boundary, struct sn_mri **out,
 		      struct sn_error *err);
+/** Looks at processes of a further recording of this host too, unless it does so already. The agent's page is
+ *  made, or taken over from an agent that died. */
+sn_status sn_mri_add(struct sn_mri *mri, const char *live_folder, struct sn_error *err);
 void sn_mri_look(struct sn_mri *mri);
 /** Executions that the process furthest ahead has ended; whether any process could watch the boundary. */
 uint32_t sn_mri_ended(const struct sn_mri *mri, bool *is_found);
@@ -69,6 +79,8 @@ double sn_mri_mean_s(const struct sn_mri *mri);
 /** Asks for so many executions, the same ones in all processes, stopped at their end for `stop_ns` at most.
  *  False: no process passes the phase. */
 bool sn_mri_measure(struct sn_mri *mri, uint32_t executions, int64_t stop_ns);
+/** The same from execution `first` on, as hosts have agreed. A process that has passed none takes no part. */
+bool sn_mri_measure_from(struct sn_mri *mri, uint32_t first, uint32_t executions, int64_t stop_ns);
 /** Whether all that take part have measured, or are gone. */
 bool sn_mri_is_measured(const struct sn_mri *mri);
 /** What was measured; false: nothing. The caller frees with sn_mri_window_free. */

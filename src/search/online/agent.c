@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -12,15 +11,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/detach.h"
 #include "base/progress.h"
+#include "search/online/node.h"
 #include "search/online/parts.h"
 
 enum { WORKERS_MOST = 4, LOOK_NS = 5000000, POLL_NS = 1000000 };
-enum { EXECUTIONS_MOST = 1000000 };
-/* At 1 kHz some 500 observations of one lane: a share of .05 has a 95 % interval of +- .02. */
-static const double observed_s = 0.5;
-static const double page_wait_s = 5;
+enum { LOOKS_A_SCAN = 10 }; /* for further recordings of the host */
 
 struct worker {
 	const struct sn_agent_options *options;
@@ -31,6 +29,10 @@ struct worker {
 	double began_s;
 	size_t told;   /* steps whose findings are in the spool as sentences */
 	bool has_room; /* the spool could be written so far */
+	/* of one of several hosts */
+	struct sn_node *node; /* NULL: there is one host */
+	uint32_t step;	      /* of the front's, the last that was asked for */
+	uint32_t looks;
 };
 
 static void pause_ns(long ns)
@@ -49,6 +51,24 @@ struct view {
 	bool is_found, is_needed, is_measured;
 };
 
+static void folder_see(void *context, const char *live_folder)
+{
+	struct sn_error err;
+
+	sn_mri_add(context, live_folder, &err); /* one that has gone already has no page */
+}
+
+static void node_look(struct worker *w, const struct view *view)
+{
+	const struct sn_node_view told = { view->ended, view->mean_s, view->is_found,
+					   view->is_needed };
+
+	if (!(w->looks++ % LOOKS_A_SCAN))
+		sn_node_live_folders(w->options->experiment_path, w->options->node_name, folder_see,
+				     w->mri);
+	sn_node_tell(w->node, &told);
+}
+
 static struct view look(struct worker *w)
 {
 	struct view view;
@@ -59,6 +79,8 @@ static struct view look(struct worker *w)
 	view.mean_s = sn_mri_mean_s(w->mri);
 	view.is_needed = sn_mri_is_needed(w->mri);
 	view.is_measured = sn_mri_is_measured(w->mri);
+	if (w->node)
+		node_look(w, &view);
 	pthread_mutex_unlock(&w->lock);
 	return view;
 }
@@ -80,20 +102,6 @@ static bool is_over(const struct worker *w)
 	return most_s > 0 && sn_now_s() - w->began_s > most_s;
 }
 
-static uint32_t executions_wanted(double mean_s)
-{
-	double count = mean_s > 0 ? ceil(observed_s / mean_s) : 1;
-
-	return count < 1 ? 1 : count > EXECUTIONS_MOST ? EXECUTIONS_MOST : (uint32_t)count;
-}
-
-static int64_t stop_ns(enum sn_suspend suspend)
-{
-	return suspend == SN_SUSPEND_NEVER    ? 0
-	       : suspend == SN_SUSPEND_ALWAYS ? INT64_MAX / 2
-					      : SN_MONITOR_BRIEF_NS;
-}
-
 /* The first execution tells how long one takes, and is measured by nobody. What an agent that died has
  * asked for is waited for. */
 static bool request(struct worker *w)
@@ -107,8 +115,8 @@ static bool request(struct worker *w)
 			return false;
 		if (view.ended) {
 			pthread_mutex_lock(&w->lock);
-			is_asked = sn_mri_measure(w->mri, executions_wanted(view.mean_s),
-						  stop_ns(w->options->online->suspend));
+			is_asked = sn_mri_measure(w->mri, sn_executions_wanted(view.mean_s),
+						  sn_suspend_ns(w->options->online->suspend));
 			sn_mri_go(w->mri); /* those that are stopped since the step before */
 			pthread_mutex_unlock(&w->lock);
 		}
@@ -117,36 +125,96 @@ static bool request(struct worker *w)
 	return true;
 }
 
-static bool live_next(struct sn_executions *s, struct sn_mri_window *out)
+/* What was asked for is measured, or nothing is left that could be. */
+static bool window_wait(struct worker *w, struct sn_mri_window *out)
 {
-	struct worker *w = s->context;
 	struct view view;
-	struct sn_error err;
 	bool is_there;
 
-	if (w->next_before < w->before.windows.count) {
-		*out = w->before.windows.items[w->next_before];
-		w->before.windows.items[w->next_before++] = (struct sn_mri_window){ 0 };
-		return true;
-	}
-	if (!request(w))
-		return false;
 	do {
 		pause_ns(POLL_NS);
 		view = look(w);
-	} while (!view.is_measured && !is_over(w));
+	} while (!view.is_measured && !is_over(w) && !(w->node && sn_node_is_over(w->node)));
 	pthread_mutex_lock(&w->lock);
 	is_there = view.is_measured && sn_mri_fetch(w->mri, out);
 	if (w->options->online->suspend != SN_SUSPEND_ALWAYS)
 		sn_mri_go(w->mri);
 	pthread_mutex_unlock(&w->lock);
-	if (!is_there)
-		return false;
-	if (sn_spool_window(w->options->experiment_path, out, &err) == SN_OK)
+	return is_there;
+}
+
+static bool live_next(struct sn_executions *s, sn_windows *out)
+{
+	struct worker *w = s->context;
+	struct sn_mri_window window = { 0 };
+	struct sn_error err;
+
+	if (w->next_before < w->before.windows.count) {
+		sn_vec_push(out, w->before.windows.items[w->next_before]);
+		w->before.windows.items[w->next_before++] = (struct sn_mri_window){ 0 };
 		return true;
+	}
+	if (!request(w) || !window_wait(w, &window))
+		return false;
+	if (sn_spool_window(w->options->experiment_path, &window, &err) == SN_OK) {
+		sn_vec_push(out, window);
+		return true;
+	}
 	w->has_room = false; /* what is not in the spool is in no result */
-	sn_mri_window_free(out);
+	sn_mri_window_free(&window);
 	return false;
+}
+
+/* ---- one of several hosts: the front says what is measured ---- */
+
+/* A step of the front's; false: the search is over. */
+static bool node_step(struct worker *w, struct sn_mri_window *out, bool *is_there)
+{
+	struct sn_node_step step;
+
+	while (!sn_node_asked(w->node, w->step, &step)) {
+		if (sn_node_is_over(w->node))
+			return false;
+		pause_ns(POLL_NS);
+	}
+	w->step = step.step;
+	pthread_mutex_lock(&w->lock);
+	*is_there = sn_mri_measure_from(w->mri, step.first, step.executions, step.stop_ns);
+	sn_mri_go(w->mri);
+	pthread_mutex_unlock(&w->lock);
+	*is_there = *is_there && window_wait(w, out);
+	if (*is_there)
+		out->host = sn_strdup(w->options->host);
+	sn_node_measured(w->node, w->step, *is_there ? out : NULL);
+	return true;
+}
+
+static bool node_next(struct sn_executions *s, sn_windows *out)
+{
+	struct worker *w = s->context;
+	struct sn_mri_window window = { 0 };
+	bool is_there = false;
+
+	sn_node_want(w->node, true);
+	while (!is_there)
+		if (!node_step(w, &window, &is_there))
+			return false;
+	sn_vec_push(out, window);
+	return true;
+}
+
+/* Its own search is through, but the others' may not be: the same executions are measured everywhere. */
+static void node_go_on(struct worker *w)
+{
+	struct sn_mri_window window = { 0 };
+	bool is_there = false;
+
+	sn_node_want(w->node, false);
+	while (node_step(w, &window, &is_there)) {
+		if (is_there)
+			sn_mri_window_free(&window);
+		window = (struct sn_mri_window){ 0 };
+	}
 }
 
 /* ---- the worker ---- */
@@ -172,7 +240,10 @@ static void tell(struct sn_executions *s, const struct sn_search *found)
 		if (region && region->file && region->line_first)
 			sn_text_addf(&text, " (%.60s:%u)", sn_base_name(region->file),
 				     region->line_first);
-		sn_spool_found(w->options->experiment_path, text.chars, &err);
+		if (w->node)
+			sn_node_say(w->node, text.chars);
+		else
+			sn_spool_found(w->options->experiment_path, text.chars, &err);
 		sn_text_free(&text);
 	}
 	w->told = found->steps.count;
@@ -183,7 +254,8 @@ static void search(struct worker *w)
 	struct sn_executions phases = { .options = w->options->online,
 					.phase = w->options->phase,
 					.experiment_path = w->options->experiment_path,
-					.next = live_next,
+					.next = w->node ? node_next : live_next,
+					.is_one_host_of_several = w->node != NULL,
 					.found = tell,
 					.context = w };
 	struct sn_search *found = NULL;
@@ -194,26 +266,57 @@ static void search(struct worker *w)
 	sn_search_free(found);
 }
 
-static int worker_run(const struct sn_agent_options *options)
+static sn_status worker_open(struct worker *w, uint32_t epoch, struct sn_error *err)
+{
+	const struct sn_agent_options *o = w->options;
+	sn_status status;
+
+	pthread_mutex_init(&w->lock, NULL);
+	status = sn_mri_open(o->live_folder, o->host, &o->phase->boundary, &w->mri, err);
+	if (status == SN_OK && o->node_name)
+		status = sn_node_open(o->experiment_path, o->node_name, epoch, &w->node, err);
+	if (status != SN_OK || w->node)
+		return status;
+	sn_spool_read(o->experiment_path, &w->before);
+	/* what a worker before this one found was told before it asked for the next window */
+	w->told = w->before.windows.count ? w->before.windows.count - 1 : 0;
+	return SN_OK;
+}
+
+static void end_tell(struct worker *w)
+{
+	struct view view = look(w);
+	const struct sn_told end = { .kind = SN_TOLD_END,
+				     .is_found = view.is_found,
+				     .refused = w->mri->refused,
+				     .executions = view.ended,
+				     .mean_s = view.mean_s };
+	struct sn_node *node = w->node;
+	struct sn_error err;
+
+	if (!node) {
+		sn_spool_end(w->options->experiment_path, view.is_found, w->mri->refused,
+			     view.ended, view.mean_s, &err);
+		return;
+	}
+	pthread_mutex_lock(&w->lock);
+	w->node = NULL; /* the beats no longer tell it */
+	pthread_mutex_unlock(&w->lock);
+	sn_node_close(node, &end);
+}
+
+static int worker_run(const struct sn_agent_options *options, uint32_t epoch)
 {
 	struct worker w = { .options = options, .began_s = sn_now_s(), .has_room = true };
 	struct sn_error err;
-	struct view view;
 	pthread_t thread;
 
-	sn_spool_read(options->experiment_path, &w.before);
-	/* what a worker before this one found was told before it asked for the next window */
-	w.told = w.before.windows.count ? w.before.windows.count - 1 : 0;
-	pthread_mutex_init(&w.lock, NULL);
-	if (sn_mri_open(options->live_folder, options->host, &options->phase->boundary, &w.mri,
-			&err) != SN_OK)
-		return 1;
-	if (pthread_create(&thread, NULL, beats, &w))
+	if (worker_open(&w, epoch, &err) != SN_OK || pthread_create(&thread, NULL, beats, &w))
 		return 1;
 	search(&w);
-	view = look(&w);
-	sn_spool_end(options->experiment_path, view.is_found, w.mri->refused, view.ended,
-		     view.mean_s, &err);
+	if (w.node)
+		node_go_on(&w);
+	end_tell(&w);
 	pthread_mutex_lock(&w.lock); /* for good: the beats stop */
 	sn_mri_close(w.mri);
 	return 0;
@@ -221,21 +324,26 @@ static int worker_run(const struct sn_agent_options *options)
 
 /* ---- the guardian ---- */
 
-__attribute__((noreturn)) static void guardian_run(const struct sn_agent_options *options)
+static void begin_note(const struct sn_agent_options *options, bool is_again)
 {
 	struct sn_error err;
 
+	if (!options->node_name)
+		sn_spool_agent(options->experiment_path, getpid(), is_again, &err);
+}
+
+void sn_agent_guard(const struct sn_agent_options *options)
+{
 	prctl(PR_SET_NAME, "sonde-guardian");
-	sn_detach_descriptors();
-	sn_spool_agent(options->experiment_path, getpid(), false, &err);
+	begin_note(options, false);
 	for (int i = 0; i < WORKERS_MOST; i++) {
 		pid_t worker = fork();
 		int status = 0;
 
 		if (!worker) {
 			prctl(PR_SET_NAME, "sonde-agent");
-			sn_spool_agent(options->experiment_path, getpid(), i > 0, &err);
-			_exit(worker_run(options));
+			begin_note(options, i > 0);
+			_exit(worker_run(options, (uint32_t)i + 1));
 		}
 		if (worker < 0)
 			break;
@@ -244,7 +352,6 @@ __attribute__((noreturn)) static void guardian_run(const struct sn_agent_options
 		if (WIFEXITED(status))
 			break;
 	}
-	_exit(0);
 }
 
 /* Whole, and beaten for once: a page without that is no agent's for a program that starts. */
@@ -260,14 +367,15 @@ static bool has_beaten(const char *path)
 }
 
 /* A program that starts without an agent's page is measured by nobody. */
-static sn_status page_wait(const struct sn_agent_options *options, struct sn_error *err)
+sn_status sn_agent_wait(const char *live_folder, const char *host, double most_s,
+			struct sn_error *err)
 {
 	struct sn_text path = { 0 };
 	double begin_s = sn_now_s();
 	bool is_there;
 
-	sn_text_addf(&path, "%s/%s.agent", options->live_folder, options->host);
-	while (!(is_there = has_beaten(path.chars)) && sn_now_s() - begin_s < page_wait_s)
+	sn_text_addf(&path, "%s/%s.agent", live_folder, host);
+	while (!(is_there = has_beaten(path.chars)) && sn_now_s() - begin_s < most_s)
 		pause_ns(POLL_NS);
 	sn_text_free(&path);
 	if (!is_there)
@@ -286,11 +394,13 @@ sn_status sn_agent_start(const struct sn_agent_options *options, struct sn_error
 		return sn_error_errno(err, "search: the agent cannot be started");
 	if (!first) {
 		setsid();
-		if (!fork())
-			guardian_run(options);
+		if (!fork()) {
+			sn_detach_descriptors();
+			sn_agent_guard(options);
+		}
 		_exit(0);
 	}
 	while (waitpid(first, &status, 0) < 0 && errno == EINTR)
 		;
-	return page_wait(options, err);
+	return SN_OK;
 }

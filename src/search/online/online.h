@@ -35,6 +35,9 @@ struct sn_online_options {
 	double max_time_s; /* no start after so long; 0: no limit */
 	int output_fd;	   /* where the last start's standard output goes */
 	bool is_quiet;
+	/* An agent on each host of the program: how they are started (hosts.c). NULL: one, on this host. */
+	const char *agents;
+	const char *const *passed; /* words of options that hosts need too, ended by NULL */
 };
 
 struct sn_online {
@@ -43,9 +46,10 @@ struct sn_online {
 	struct sn_search *search;
 	struct sn_executions *phases; /* what a search with a phase stands on, else NULL */
 	struct sn_online_front *front;
-	struct sn_text path; /* of the experiment that it leaves */
-	bool has_run;	     /* the program was started */
-	int exit_code;	     /* of the program's last start; 125, 126, 127: none came about */
+	struct sn_hosts *hosts; /* of a search with an agent on each host, else NULL */
+	struct sn_text path;	/* of the experiment that it leaves */
+	bool has_run;		/* the program was started */
+	int exit_code;		/* of the program's last start; 125, 126, 127: none came about */
 };
 
 /** Not SN_OK: the program was not started (SN_EXIT_NOT_MEASURED and the like in `exit_code`), or
@@ -53,5 +57,13 @@ struct sn_online {
 sn_status sn_online_run(const struct sn_online_options *options, struct sn_online *out,
 			struct sn_error *err);
 void sn_online_free(struct sn_online *online);
+
+/** Whether `agents` is the words of a launcher, as a shell splits them; {host} stands for a host. */
+bool sn_hosts_has_words(const char *agents);
+
+/** Takes part in the search of a folder (an absolute path). By `agents`: "auto", the program is run and recorded, and the
+ *  first on its host starts the host's agent; "wait", the same, but somebody else does so; "alone", this process is
+ *  the agent. Returns the exit status. */
+int sn_online_join(const struct sn_online_options *options, const char *folder);
 
 #endif

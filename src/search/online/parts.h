@@ -9,15 +9,23 @@
 /** What measuring took, over the CPU time that was measured. */
 double sn_online_overhead(const struct sn_analysis *analysis);
 
+/** Executions that a step measures: half a second of them. */
+uint32_t sn_executions_wanted(double mean_s);
+/** How long the end of a step may stop a process. */
+int64_t sn_suspend_ns(enum sn_suspend suspend);
+
 /* ---- phases.c ---- */
 
-/** A search over windows, one a step, wherever they come from. */
+typedef SN_VEC(struct sn_mri_window) sn_windows;
+
+/** A search over windows, those of one step at a time, wherever they come from. */
 struct sn_executions {
 	const struct sn_online_options *options;
 	const struct sn_phase *phase; /* borrowed */
 	const char *experiment_path;
-	/** The next window; false: there are no more. The callee's to free. */
-	bool (*next)(struct sn_executions *phases, struct sn_mri_window *out);
+	/** The next windows, one a host; false: there are no more. The callee's to free. */
+	bool (*next)(struct sn_executions *phases, sn_windows *out);
+	bool is_one_host_of_several; /* of the experiment only what the windows have is looked at */
 	/** After each step; NULL: nobody wants to know. */
 	void (*found)(struct sn_executions *phases, const struct sn_search *search);
 	void *context;
@@ -36,12 +44,24 @@ void sn_executions_free(struct sn_executions *phases);
 struct sn_agent_options {
 	const struct sn_online_options *online;
 	const struct sn_phase *phase;
-	const char *live_folder, *experiment_path, *host;
+	const char *live_folder; /* NULL: as the search's folder says */
+	const char *experiment_path, *host;
+	const char *node_name; /* of one of several hosts; NULL: there is one */
 };
 
 /** Starts the host's agent: a daemon of two processes, without open descriptors, in a session of its own.
  *  The one is the guardian of the other. It ends when the search or the program does. */
 sn_status sn_agent_start(const struct sn_agent_options *options, struct sn_error *err);
+/** The same as this process, until the search is over. */
+void sn_agent_guard(const struct sn_agent_options *options);
+/** Waits until an agent has beaten in a live folder. */
+sn_status sn_agent_wait(const char *live_folder, const char *host, double most_s,
+			struct sn_error *err);
+
+/* ---- hosts.c, join.c ---- */
+sn_status sn_online_hosts(const struct sn_online_options *options, struct sn_online *out,
+			  struct sn_error *err);
+void sn_hosts_free(struct sn_hosts *hosts);
 
 /* ---- restart.c, phases.c ---- */
 sn_status sn_online_restart(const struct sn_online_options *options, struct sn_online *out,

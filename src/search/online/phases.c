@@ -3,6 +3,7 @@
  * program while it runs and writes each to the spool; the front's takes them from the spool, when the
  * program has ended, and comes to the same result: what a window holds stands in the data.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,17 +14,45 @@
 #include "search/evidence/sources.h"
 #include "search/online/parts.h"
 
+/* How long a program waits for its agent to be there. */
+static const double page_wait_s = 5;
 /* How long the front waits for an agent to say that it has ended. */
 static const double agent_wait_s = 10;
 /* How often it looks for what the agent has found. */
 static const double watch_s = 0.2;
 
+enum { EXECUTIONS_MOST = 1000000 };
+/* At 1 kHz some 500 observations of one lane: a share of .05 has a 95 % interval of +- .02. */
+static const double observed_s = 0.5;
+
+uint32_t sn_executions_wanted(double mean_s)
+{
+	double count = mean_s > 0 ? ceil(observed_s / mean_s) : 1;
+
+	return count < 1 ? 1 : count > EXECUTIONS_MOST ? EXECUTIONS_MOST : (uint32_t)count;
+}
+
+int64_t sn_suspend_ns(enum sn_suspend suspend)
+{
+	return suspend == SN_SUSPEND_NEVER    ? 0
+	       : suspend == SN_SUSPEND_ALWAYS ? INT64_MAX / 2
+					      : SN_MONITOR_BRIEF_NS;
+}
+
 struct sn_executions_part {
 	struct sn_filter filter;
+	SN_VEC(uint32_t) own; /* processes of the filter */
 	struct sn_part part;
 	struct sn_analysis *analysis;
 	struct sn_recorded *recorded;
 };
+
+static void windows_free(sn_windows *windows)
+{
+	for (size_t i = 0; i < windows->count; i++)
+		sn_mri_window_free(&windows->items[i]);
+	sn_vec_free(windows);
+}
 
 /* ---- a part ---- */
 
@@ -33,35 +62,80 @@ static void part_free(struct sn_executions_part *p)
 	sn_analysis_free(p->analysis);
 	sn_vec_free(&p->part.threads);
 	sn_vec_free(&p->part.processes);
+	sn_vec_free(&p->own);
 	free(p);
 }
 
-static void accounts_take(struct sn_part *part, const struct sn_mri_window *w)
+/* A process of the window's host that it has measured; the first of the experiment if there is none. */
+static const struct sn_process *process_of(const struct sn_experiment *e,
+					   const struct sn_mri_window *w)
 {
+	for (size_t i = 0; i < w->faults.count; i++)
+		for (uint32_t p = 0; p < e->processes.count; p++)
+			if (e->processes.items[p].pid == w->faults.items[i].pid &&
+			    (!w->host || !strcmp(e->processes.items[p].host, w->host)))
+				return &e->processes.items[p];
+	return &e->processes.items[0];
+}
+
+static void accounts_take(struct sn_part *part, const struct sn_experiment *e,
+			  const struct sn_mri_window *w)
+{
+	const char *host = w->host ? process_of(e, w)->host : NULL;
+
 	for (size_t i = 0; i < w->threads.count; i++) {
 		const struct sn_mri_thread *t = &w->threads.items[i];
 
-		sn_vec_push(&part->threads, (struct sn_part_thread){ t->pid, t->tid, t->elapsed_ns,
-								     t->cpu_ns, t->wait_cpu_ns });
+		sn_vec_push(&part->threads,
+			    (struct sn_part_thread){ t->pid, t->tid, t->elapsed_ns, t->cpu_ns,
+						     t->wait_cpu_ns, host });
 	}
 	for (size_t i = 0; i < w->faults.count; i++)
-		sn_vec_push(&part->processes, (struct sn_part_process){ w->faults.items[i].pid,
-									w->faults.items[i].minor,
-									w->faults.items[i].major });
-	part->phase_s = (double)(w->to_ns - w->from_ns) / 1e9;
+		sn_vec_push(&part->processes,
+			    (struct sn_part_process){ w->faults.items[i].pid,
+						      w->faults.items[i].minor,
+						      w->faults.items[i].major, host });
 }
 
-/* The filter's times count from the experiment's first process; zero would mean open. */
-static void filter_set(struct sn_filter *filter, const struct sn_experiment *e,
-		       const struct sn_mri_window *w)
+/* The filter's times count from the experiment's first process; zero would mean open. Each host's window is in
+ * its own clock. */
+static void filter_set(struct sn_executions_part *part, const struct sn_experiment *e,
+		       const sn_windows *windows)
 {
-	int64_t offset_ns = e->processes.items[0].clock_offset_ns;
+	struct sn_filter *filter = &part->filter;
 
-	filter->from_ns = w->from_ns + offset_ns > 0 ? w->from_ns + offset_ns : 1;
-	filter->to_ns = w->to_ns + offset_ns > 1 ? w->to_ns + offset_ns : 2;
+	filter->from_ns = INT64_MAX;
+	for (size_t i = 0; i < windows->count; i++) {
+		const struct sn_mri_window *w = &windows->items[i];
+		int64_t offset_ns = process_of(e, w)->clock_offset_ns;
+
+		if (w->from_ns + offset_ns < filter->from_ns)
+			filter->from_ns = w->from_ns + offset_ns;
+		if (w->to_ns + offset_ns > filter->to_ns)
+			filter->to_ns = w->to_ns + offset_ns;
+	}
+	if (filter->from_ns < 1)
+		filter->from_ns = 1;
+	if (filter->to_ns < 2)
+		filter->to_ns = 2;
+	part->part.phase_s = (double)(filter->to_ns - filter->from_ns) / 1e9;
 }
 
-static sn_status part_open(struct sn_executions *s, const struct sn_mri_window *w,
+static void own_set(struct sn_executions_part *part, const struct sn_experiment *e,
+		    const struct sn_mri_window *w)
+{
+	for (uint32_t p = 0; p < e->processes.count; p++)
+		for (size_t i = 0; i < w->faults.count; i++)
+			if (e->processes.items[p].pid == w->faults.items[i].pid &&
+			    (!w->host || !strcmp(e->processes.items[p].host, w->host))) {
+				sn_vec_push(&part->own, p);
+				break;
+			}
+	part->filter.processes = part->own.items;
+	part->filter.process_count = part->own.count;
+}
+
+static sn_status part_open(struct sn_executions *s, const sn_windows *windows,
 			   struct sn_executions_part **out, struct sn_error *err)
 {
 	struct sn_executions_part *p = sn_alloc_zeroed(1, sizeof(*p));
@@ -73,16 +147,20 @@ static sn_status part_open(struct sn_executions *s, const struct sn_mri_window *
 		status = sn_error_set(err, SN_ERR_NO_DATA, "search: '%s' has no process yet",
 				      s->experiment_path);
 	if (status == SN_OK) {
-		filter_set(&p->filter, e, w);
+		filter_set(p, e, windows);
+		if (s->is_one_host_of_several)
+			own_set(p, e, &windows->items[0]);
 		options.filter = &p->filter;
 		status = sn_analysis_of(e, &options, &p->analysis, err);
 	}
 	if (status != SN_OK) {
 		sn_experiment_free(e);
+		sn_vec_free(&p->own);
 		free(p);
 		return status;
 	}
-	accounts_take(&p->part, w);
+	for (size_t i = 0; i < windows->count; i++)
+		accounts_take(&p->part, e, &windows->items[i]);
 	p->recorded = sn_recorded_of_part(p->analysis->profile, p->analysis->structures,
 					  sn_analysis_machine(p->analysis), &p->part,
 					  s->parts.count ? sn_vec_last(&s->parts)->recorded : NULL);
@@ -92,25 +170,35 @@ static sn_status part_open(struct sn_executions *s, const struct sn_mri_window *
 	return SN_OK;
 }
 
-/* The next window as values; NULL: there are no more, or they cannot be read. */
+static uint32_t executions_of(const sn_windows *windows)
+{
+	uint32_t most = 0;
+
+	for (size_t i = 0; i < windows->count; i++)
+		if (windows->items[i].executions > most)
+			most = windows->items[i].executions;
+	return most;
+}
+
+/* The next windows as values; NULL: there are no more, or they cannot be read. */
 static struct sn_executions_part *part_next(struct sn_executions *s, struct sn_search_step *step,
 					    struct sn_error *err)
 {
 	struct sn_executions_part *part = NULL;
-	struct sn_mri_window window;
+	sn_windows windows = { 0 };
 
 	sn_error_set(err, SN_ERR_NO_DATA, "search: no execution of the phase was measured");
-	if (!s->next(s, &window))
+	if (!s->next(s, &windows))
 		return NULL;
-	if (part_open(s, &window, &part, err) == SN_OK) {
+	if (part_open(s, &windows, &part, err) == SN_OK) {
 		sn_vec_push(&s->parts, part);
-		s->executions += window.executions;
+		s->executions += executions_of(&windows);
 		s->measured_s += part->part.phase_s;
-		step->executions = window.executions;
+		step->executions = executions_of(&windows);
 		step->elapsed_s = part->part.phase_s;
 		step->overhead_share = sn_online_overhead(part->analysis);
 	}
-	sn_mri_window_free(&window);
+	windows_free(&windows);
 	return part;
 }
 
@@ -197,7 +285,8 @@ static void agent_begin(void *context, const char *live_folder, const char *expe
 	sn_text_add(&f->experiment_path, experiment_path);
 	gethostname(host, 64); /* as the runtime has it */
 	options.host = host;
-	if (sn_agent_start(&options, &err) != SN_OK)
+	if (sn_agent_start(&options, &err) != SN_OK ||
+	    sn_agent_wait(live_folder, host, page_wait_s, &err) != SN_OK)
 		sn_error_print(&err);
 }
 
@@ -257,7 +346,7 @@ static void spool_wait(struct sn_online_front *f, const char *experiment_path)
 	}
 }
 
-static bool spooled_next(struct sn_executions *s, struct sn_mri_window *out)
+static bool spooled_next(struct sn_executions *s, sn_windows *out)
 {
 	struct sn_online_front *f = s->context;
 	struct sn_mri_window *window;
@@ -265,7 +354,7 @@ static bool spooled_next(struct sn_executions *s, struct sn_mri_window *out)
 	if (f->next == f->spool.windows.count)
 		return false;
 	window = &f->spool.windows.items[f->next++];
-	*out = *window; /* it is the taker's now */
+	sn_vec_push(out, *window); /* it is the taker's now */
 	*window = (struct sn_mri_window){ 0 };
 	return true;
 }

@@ -18,6 +18,50 @@ enum { QUICK_MOST = 10, PAUSE_NS = 20000000 };
 enum { ENDING_NS = 2000000 };
 #define ENDING_MOST_NS 5000000000LL
 
+/* ---- the way up, by the page ---- */
+
+static uint32_t parent_of(void *context, uint32_t agent)
+{
+	const struct sn_simulation *simulation = context;
+
+	return sn_places_parent(simulation->places, agent);
+}
+
+static bool address_of(void *context, uint32_t agent, char out[SN_LINK_ADDRESS])
+{
+	const struct sn_simulation *simulation = context;
+
+	return sn_place_address(sn_place_of(simulation->places, agent), out);
+}
+
+static bool is_over(void *context)
+{
+	const struct sn_simulation *simulation = context;
+
+	return access(simulation->path, F_OK) || atomic_load(&simulation->places->is_over);
+}
+
+bool sn_place_is_cut(void *place)
+{
+	return sn_agent_now_ns() < atomic_load(&((struct sn_place *)place)->cut_until_ns);
+}
+
+sn_status sn_simulation_uplink(struct sn_simulation *simulation, uint32_t agent, uint32_t epoch,
+			       struct sn_uplink *out, struct sn_error *err)
+{
+	const struct sn_uplink_above above = { .parent = parent_of,
+					       .address = address_of,
+					       .is_over = is_over,
+					       .is_cut = sn_place_is_cut,
+					       .context = simulation,
+					       .cut_context =
+						       sn_place_of(simulation->places, agent) };
+
+	return sn_uplink_open(&above, simulation->secret, agent, epoch, out, err);
+}
+
+/* ---- agents ---- */
+
 static int agent_run(struct sn_simulation *simulation, uint32_t agent, uint32_t epoch)
 {
 	char name[32], title[40];

@@ -198,12 +198,12 @@ int sn_inner_run(struct sn_simulation *simulation, uint32_t agent, uint32_t epoc
 	struct inner n = { 0 };
 	char address[SN_LINK_ADDRESS] = "tcp://127.0.0.1:*";
 	struct sn_error err;
-	sn_status status = sn_uplink_open(simulation, agent, epoch, &n.uplink, &err);
+	sn_status status = sn_simulation_uplink(simulation, agent, epoch, &n.uplink, &err);
 
 	if (status == SN_OK)
 		status = sn_link_listen(n.uplink.link, address, &err);
 	if (status == SN_OK)
-		sn_place_address_set(n.uplink.place, address);
+		sn_place_address_set(sn_place_of(simulation->places, agent), address);
 	while (status == SN_OK && !n.is_over)
 		look(&n);
 	sn_link_close(n.uplink.link);

@@ -6,20 +6,16 @@
 #include "search/link/journal.h"
 #include "search/link/link.h"
 #include "search/link/outbox.h"
+#include "search/link/uplink.h"
 #include "search/simulate/places.h"
 #include "search/simulate/result.h"
 #include "search/simulate/scenario.h"
 #include "search/simulate/simulate.h"
 
-/** Times of the protocol, in ns. */
-#define SN_AGENT_BEAT_NS    500000000LL	   /* from child to parent, and back */
-#define SN_AGENT_SILENCE_NS 1500000000LL   /* then another parent is tried */
-#define SN_AGENT_FRESH_NS   4000000000LL   /* the same for one that has not answered yet */
-#define SN_AGENT_REPLAY_NS  2000000000LL   /* what is not in the journal by then is sent again */
-#define SN_AGENT_ALONE_NS   600000000000LL /* without a word of the front an agent ends */
-#define SN_FRONT_JOIN_NS    60000000000LL  /* the phases begin without those that have not joined */
-#define SN_FRONT_LOST_NS    30000000000LL  /* a node agent that is silent for longer is lost */
-#define SN_FRONT_END_NS	    5000000000LL   /* agents that do not end by then are killed */
+/** Times of the front, in ns. */
+#define SN_FRONT_JOIN_NS 60000000000LL /* the phases begin without those that have not joined */
+#define SN_FRONT_LOST_NS 30000000000LL /* a node agent that is silent for longer is lost */
+#define SN_FRONT_END_NS	 5000000000LL  /* agents that do not end by then are killed */
 
 /** What all processes of a simulation know; the front fills it before it starts them. */
 struct sn_simulation {
@@ -33,37 +29,12 @@ struct sn_simulation {
 	uint8_t secret[SN_LINK_SECRET];
 };
 
-/** CLOCK_BOOTTIME: one clock for all processes, which goes on while a host sleeps. */
-int64_t sn_agent_now_ns(void);
 /** DIR/NAME; the caller frees. */
 char *sn_simulation_file(const struct sn_simulation *simulation, const char *name);
 
-/** An agent's way to a parent: it beats, and turns to the next one when there is silence. */
-struct sn_uplink {
-	struct sn_simulation *simulation;
-	struct sn_place *place;
-	struct sn_link *link;
-	uint32_t agent, epoch, parent;
-	bool is_connected;
-	int64_t heard_ns, beat_ns; /* of the parent; of the next beat */
-	int64_t front_heard_ns;	   /* as far as the parent says */
-	bool is_answered;	   /* by the parent of now */
-	bool is_welcome;	   /* the front has answered, by this way */
-};
-
-sn_status sn_uplink_open(struct sn_simulation *simulation, uint32_t agent, uint32_t epoch,
-			 struct sn_uplink *out, struct sn_error *err);
-/** Whether a parent has just been turned to: it is to be greeted, and to get what it may lack. */
-bool sn_uplink_look(struct sn_uplink *uplink, int64_t now_ns);
-/** Beats if it is time, and says who is below; until the front has answered, also who the agent is. */
-void sn_uplink_beat(struct sn_uplink *uplink, int64_t now_ns, const uint32_t *below, size_t count);
-/** Sends one frame upwards. */
-void sn_uplink_send(struct sn_uplink *uplink, uint16_t type, uint64_t number, uint64_t ack,
-		    const struct sn_text *body);
-/** A frame came from above. */
-void sn_uplink_heard(struct sn_uplink *uplink, const struct sn_link_frame *frame, int64_t now_ns);
-/** Whether the front has been silent for too long, or the folder is gone. */
-bool sn_uplink_is_alone(const struct sn_uplink *uplink, int64_t now_ns);
+/** The way up of an agent of a simulation. */
+sn_status sn_simulation_uplink(struct sn_simulation *simulation, uint32_t agent, uint32_t epoch,
+			       struct sn_uplink *out, struct sn_error *err);
 bool sn_place_is_cut(void *place);
 
 /** Agents, each until the search is over; the exit status of the process. */

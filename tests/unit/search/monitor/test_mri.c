@@ -77,7 +77,7 @@ TEST(a_new_process_is_told_the_boundary_and_let_go)
 	CHECK_STRING(m->beat, "turn");
 	CHECK_INT(m->go, 1);
 	CHECK_INT(sn_mri_ended(mri, &is_found), 0);
-	CHECK(!is_found && mri->agent->beat_ns > 0);
+	CHECK(!is_found && mri->folders.items[0].agent->beat_ns > 0);
 	sn_mri_look(mri);
 	CHECK_INT(m->go, 1);
 	sn_mri_close(mri);

@@ -1,8 +1,8 @@
-/* The way from an agent to the front: by its parent, by the parent's parent, at last directly. */
+/* Beats, silence, and whom to turn to then. */
+#include "search/link/uplink.h"
+
 #include <time.h>
 #include <unistd.h>
-
-#include "search/simulate/parts.h"
 
 int64_t sn_agent_now_ns(void)
 {
@@ -12,28 +12,23 @@ int64_t sn_agent_now_ns(void)
 	return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-bool sn_place_is_cut(void *place)
+sn_status sn_uplink_open(const struct sn_uplink_above *above, const uint8_t secret[SN_LINK_SECRET],
+			 uint32_t agent, uint32_t epoch, struct sn_uplink *out,
+			 struct sn_error *err)
 {
-	return sn_agent_now_ns() < atomic_load(&((struct sn_place *)place)->cut_until_ns);
-}
-
-sn_status sn_uplink_open(struct sn_simulation *simulation, uint32_t agent, uint32_t epoch,
-			 struct sn_uplink *out, struct sn_error *err)
-{
-	*out = (struct sn_uplink){ .simulation = simulation,
-				   .place = sn_place_of(simulation->places, agent),
+	*out = (struct sn_uplink){ .above = *above,
 				   .agent = agent,
 				   .epoch = epoch,
-				   .parent = sn_places_parent(simulation->places, agent),
+				   .parent = above->parent(above->context, agent),
 				   .front_heard_ns = sn_agent_now_ns() };
-	return sn_link_open(simulation->secret, sn_place_is_cut, out->place, &out->link, err);
+	return sn_link_open(secret, above->is_cut, above->cut_context, &out->link, err);
 }
 
 /* Round: after the front comes the agent's own parent again, which may have been started anew. */
 static void parent_next(struct sn_uplink *u)
 {
-	u->parent = sn_places_parent(u->simulation->places,
-				     u->parent == SN_LINK_FRONT ? u->agent : u->parent);
+	u->parent = u->above.parent(u->above.context,
+				    u->parent == SN_LINK_FRONT ? u->agent : u->parent);
 }
 
 static bool parent_connect(struct sn_uplink *u)
@@ -41,7 +36,7 @@ static bool parent_connect(struct sn_uplink *u)
 	char address[SN_LINK_ADDRESS];
 	struct sn_error err;
 
-	return sn_place_address(sn_place_of(u->simulation->places, u->parent), address) &&
+	return u->above.address(u->above.context, u->parent, address) &&
 	       sn_link_connect(u->link, address, u->agent, u->epoch, &err) == SN_OK;
 }
 
@@ -127,6 +122,5 @@ void sn_uplink_heard(struct sn_uplink *u, const struct sn_link_frame *frame, int
 
 bool sn_uplink_is_alone(const struct sn_uplink *u, int64_t now_ns)
 {
-	return now_ns - u->front_heard_ns > SN_AGENT_ALONE_NS ||
-	       access(u->simulation->path, F_OK) || atomic_load(&u->simulation->places->is_over);
+	return now_ns - u->front_heard_ns > SN_AGENT_ALONE_NS || u->above.is_over(u->above.context);
 }

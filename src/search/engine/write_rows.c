@@ -1,0 +1,189 @@
+/*
+ * The result as lines of words, which stay in the experiment (search.tsv): `sonde show searched` and the page read
+ * them. Tabs separate; the first line names the version.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "search/engine/parts.h"
+
+/* No line of ours is broken by what stands in a name. */
+static void word_put(const char *chars, FILE *out)
+{
+	struct sn_text text = { 0 };
+
+	if (chars)
+		sn_text_add_printable(&text, chars, strlen(chars));
+	fprintf(out, "\t%s", text.chars ? text.chars : "");
+	sn_text_free(&text);
+}
+
+static void number_put(double value, FILE *out)
+{
+	if (isnan(value))
+		fputs("\t", out);
+	else
+		fprintf(out, "\t%.9g", value);
+}
+
+static void set_add(const struct sn_finding *f, enum sn_key key, struct sn_text *out)
+{
+	uint32_t *indices = sn_alloc_zeroed(f->members.count + 1, sizeof(*indices));
+	size_t count = 0;
+
+	for (size_t i = 0; i < f->members.count; i++) {
+		uint32_t index = key == SN_KEY_PROCESS ? f->members.items[i].process
+						       : f->members.items[i].thread;
+
+		if (index != SN_ALL)
+			indices[count++] = index;
+	}
+	if (count)
+		sn_search_set_print(f->recorded->tables->members[key].items, indices, count, out);
+	free(indices);
+}
+
+/* "0-2: 0.12; 3: 0.40": who, and the mean of a class. */
+static void classes_add(const struct sn_finding *f, struct sn_text *out)
+{
+	size_t count = f->members.count, firsts[SN_CLASSES_MAX], classes;
+	struct sn_finding_member *sorted = sn_search_members_sorted(f);
+	double *severities = sn_alloc_zeroed(count + 1, sizeof(*severities));
+	uint32_t *indices = sn_alloc_zeroed(count + 1, sizeof(*indices));
+
+	for (size_t i = 0; i < count; i++)
+		severities[i] = sorted[i].severity;
+	classes = sn_search_classes(severities, count, firsts);
+	for (size_t c = 0; c < classes; c++) {
+		size_t end = c + 1 < classes ? firsts[c + 1] : count;
+		double sum = 0;
+
+		for (size_t i = firsts[c]; i < end; i++) {
+			indices[i - firsts[c]] = sorted[i].process;
+			sum += sorted[i].severity;
+		}
+		sn_text_add(out, c ? "; " : "");
+		sn_search_set_print(f->recorded->tables->members[SN_KEY_PROCESS].items, indices,
+				    end - firsts[c], out);
+		sn_text_addf(out, ": %.3f", sum / (double)(end - firsts[c]));
+	}
+	free(indices);
+	free(severities);
+	free(sorted);
+}
+
+static void path_add(const struct sn_search *s, const struct sn_finding *f, struct sn_text *out)
+{
+	size_t count = 0;
+	uint32_t *path =
+		f->what.region == SN_ALL ? NULL : sn_search_path(s, f->what.region, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct sn_member *r =
+			&s->recorded->tables->members[SN_KEY_REGION].items[path[i]];
+
+		sn_text_addf(out, "%s%s", i ? " > " : " Path: ", r->name ? r->name : r->id);
+	}
+	free(path);
+	if (count)
+		sn_text_add_char(out, '.');
+}
+
+static void sentence_add(const struct sn_search *s, const struct sn_finding *f, struct sn_text *out)
+{
+	const struct sn_property *property = sn_finding_property(s, f);
+
+	if (f->explanation)
+		sn_text_addf(out, "%s.", f->explanation);
+	if (property->hint)
+		sn_text_addf(out, " What to do: %s.", property->hint);
+	path_add(s, f, out);
+}
+
+static void row_put(const struct sn_search *s, const struct sn_finding *f, const char *kind,
+		    FILE *out)
+{
+	const struct sn_member *region = sn_finding_region(s, f);
+	double half_width = f->severity * (1 - f->confidence);
+	struct sn_text text[4] = { 0 };
+
+	set_add(f, SN_KEY_PROCESS, &text[0]);
+	set_add(f, SN_KEY_THREAD, &text[1]);
+	classes_add(f, &text[2]);
+	sentence_add(s, f, &text[3]);
+	fputs(kind, out);
+	word_put(sn_finding_property(s, f)->name, out);
+	number_put(f->severity, out);
+	number_put(fmax(0, f->severity - half_width), out);
+	number_put(fmin(1, f->severity + half_width), out);
+	number_put(f->confidence, out);
+	word_put(region ? region->name ? region->name : region->id : NULL, out);
+	word_put(region ? region->file : NULL, out);
+	number_put(region && region->line_first ? (double)region->line_first : NAN, out);
+	word_put(text[0].chars, out);
+	word_put(text[1].chars, out);
+	word_put(text[2].chars, out);
+	number_put(f->step, out);
+	word_put(text[3].chars, out);
+	fputc('\n', out);
+	for (size_t i = 0; i < sizeof(text) / sizeof(*text); i++)
+		sn_text_free(&text[i]);
+}
+
+static void findings_put(const struct sn_search *s, bool are_locators, FILE *out)
+{
+	for (size_t i = 0; i < s->findings.count; i++) {
+		const struct sn_finding *f = &s->findings.items[i];
+
+		if (!f->is_left_out && (are_locators || !f->refined) &&
+		    sn_search_is_locator(sn_finding_property(s, f)) == are_locators)
+			row_put(s, f, are_locators ? "place" : "lost", out);
+	}
+}
+
+static void missing_put(const struct sn_search *s, FILE *out)
+{
+	for (size_t i = 0; i < s->not_measurable.count; i++) {
+		struct sn_text text = { 0 };
+
+		sn_not_measurable_reason(s, &s->not_measurable.items[i], &text);
+		fputs("unmeasured", out);
+		word_put(s->library->properties.items[s->not_measurable.items[i].property]->name,
+			 out);
+		fputs("\t\t\t\t\t\t\t\t\t\t\t", out);
+		word_put(text.chars, out);
+		fputc('\n', out);
+		sn_text_free(&text);
+	}
+}
+
+static void steps_put(const struct sn_search *s, FILE *out)
+{
+	for (size_t i = 0; i < s->steps.count; i++) {
+		const struct sn_search_step *step = &s->steps.items[i];
+		struct sn_text text = { 0 };
+
+		sn_text_addf(&text,
+			     "%u candidates, %u proven, %u not measurable; %u execution%s of the "
+			     "phase in %.3g s, of which measuring took %.1f %%",
+			     step->candidates, step->proven, step->not_measurable, step->executions,
+			     step->executions == 1 ? "" : "s", step->elapsed_s,
+			     100 * step->overhead_share);
+		fputs("step\t\t\t\t\t\t\t\t\t\t\t", out);
+		number_put((double)(i + 1), out);
+		word_put(text.chars, out);
+		fputc('\n', out);
+		sn_text_free(&text);
+	}
+}
+
+void sn_search_write_rows(const struct sn_search *s, FILE *out)
+{
+	fputs("sonde.searched/1\n", out);
+	findings_put(s, false, out);
+	findings_put(s, true, out);
+	missing_put(s, out);
+	steps_put(s, out);
+}

@@ -1,0 +1,166 @@
+/* Launchers of a program and of the agents of its hosts, as words. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <wordexp.h>
+
+#include "base/alloc.h"
+#include "search/online/hosts_parts.h"
+
+typedef SN_VEC(char *) sn_words;
+
+static bool is_shell(const char *word)
+{
+	static const char *const shells[] = { "ssh", "rsh", "oarsh" };
+
+	for (size_t i = 0; i < sizeof(shells) / sizeof(*shells); i++)
+		if (!strcmp(sn_base_name(word), shells[i]))
+			return true;
+	return false;
+}
+
+static const char *template_of(const char *kind)
+{
+	return !strcmp(kind, "ssh")    ? "ssh {host}"
+	       : !strcmp(kind, "srun") ? "srun --overlap --nodes=1 --ntasks=1 --nodelist={host}"
+				       : kind;
+}
+
+/* A launcher of this program, of the agents, or a recording: what all of them are told. */
+static void words_add(const struct sn_hosts *h, const char *role, sn_words *words)
+{
+	char own[4096];
+	ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
+
+	own[length > 0 ? length : 0] = '\0';
+	sn_vec_push(words, sn_strdup(own));
+	sn_vec_push(words, sn_strdup("search"));
+	sn_vec_push(words, sn_strdup("--join"));
+	sn_vec_push(words, sn_strdup(h->path));
+	sn_vec_push(words, sn_strdup("--agents"));
+	sn_vec_push(words, sn_strdup(role));
+	for (const char *const *word = h->options->passed; word && *word; word++)
+		sn_vec_push(words, sn_strdup(*word));
+}
+
+static void words_free(sn_words *words)
+{
+	for (size_t i = 0; i < words->count; i++)
+		free(words->items[i]);
+	sn_vec_free(words);
+}
+
+/* A shell's words may have no braces, so the host is put in first; its name has nothing that a shell minds. */
+static char *with_host(const char *word, const char *host)
+{
+	struct sn_text text = { 0 };
+
+	for (const char *at; (at = strstr(word, "{host}")); word = at + strlen("{host}")) {
+		sn_text_add_bytes(&text, word, (size_t)(at - word));
+		sn_text_add(&text, host);
+	}
+	sn_text_add(&text, word);
+	return sn_text_take(&text);
+}
+
+/* ssh gives its words to a shell there. */
+static void words_quote(sn_words *words, size_t first)
+{
+	for (size_t i = first; i < words->count; i++) {
+		struct sn_text text = { 0 };
+
+		sn_text_add_shell_word(&text, words->items[i]);
+		free(words->items[i]);
+		words->items[i] = sn_text_take(&text);
+	}
+}
+
+void sn_hosts_agent_launch(struct sn_hosts *h, const char *host)
+{
+	sn_words words = { 0 };
+	struct sn_text name = { 0 };
+	char *line = with_host(template_of(h->options->agents), host);
+	wordexp_t given = { 0 };
+	size_t first;
+	pid_t pid;
+
+	if (wordexp(line, &given, WRDE_NOCMD | WRDE_UNDEF)) {
+		free(line);
+		return; /* it was tried before */
+	}
+	for (size_t i = 0; i < given.we_wordc; i++)
+		sn_vec_push(&words, sn_strdup(given.we_wordv[i]));
+	wordfree(&given);
+	free(line);
+	first = words.count;
+	sn_text_addf(&name, "SONDE_NODE=%s", host);
+	sn_vec_push(&words, sn_strdup("env"));
+	sn_vec_push(&words, sn_text_take(&name));
+	words_add(h, "alone", &words);
+	sn_vec_push(&words, sn_strdup(h->options->program));
+	if (is_shell(words.items[0]))
+		words_quote(&words, first);
+	sn_vec_push(&words, NULL);
+	pid = fork();
+	if (!pid) {
+		setpgid(0, 0); /* Ctrl-C is the program's */
+		execvp(words.items[0], words.items);
+		fprintf(stderr, "sonde: search: the agent of %s cannot be started by '%s': %s\n",
+			host, words.items[0], strerror(errno));
+		_exit(127);
+	}
+	words.count--;
+	words_free(&words);
+	if (pid > 0)
+		sn_vec_push(&h->launchers, pid);
+}
+
+bool sn_hosts_has_words(const char *agents)
+{
+	char *line = with_host(agents, "host");
+	wordexp_t words;
+	bool has_words = !wordexp(line, &words, WRDE_NOCMD | WRDE_UNDEF);
+
+	free(line);
+	if (!has_words)
+		return false;
+	has_words = words.we_wordc > 0;
+	wordfree(&words);
+	return has_words;
+}
+
+bool sn_hosts_has_launcher(const struct sn_hosts *h)
+{
+	return strcmp(h->options->agents, "auto") && strcmp(h->options->agents, "local");
+}
+
+/* ---- the program ---- */
+
+sn_status sn_hosts_program_start(struct sn_hosts *h, struct sn_error *err)
+{
+	sn_words words = { 0 };
+	char *const *given = h->options->record.arguments;
+
+	for (; *given && *given != h->options->program; given++)
+		sn_vec_push(&words, sn_strdup(*given));
+	words_add(h, sn_hosts_has_launcher(h) ? "wait" : "auto", &words);
+	for (; *given; given++)
+		sn_vec_push(&words, sn_strdup(*given));
+	sn_vec_push(&words, NULL);
+	fflush(stdout);
+	h->child = fork();
+	if (!h->child) {
+		if (h->options->output_fd != STDOUT_FILENO)
+			dup2(h->options->output_fd, STDOUT_FILENO);
+		execvp(words.items[0], words.items);
+		fprintf(stderr, "sonde: search: cannot run '%s': %s\n", words.items[0],
+			strerror(errno));
+		_exit(errno == ENOENT ? SN_EXIT_COMMAND_NOT_FOUND : SN_EXIT_NOT_EXECUTABLE);
+	}
+	words.count--;
+	words_free(&words);
+	return h->child > 0 ? SN_OK : sn_error_errno(err, "search: the program cannot be started");
+}

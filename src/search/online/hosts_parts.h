@@ -1,0 +1,64 @@
+/** What the files of a search with an agent on each host share. */
+#ifndef SN_SEARCH_ONLINE_HOSTS_PARTS_H
+#define SN_SEARCH_ONLINE_HOSTS_PARTS_H
+
+#include <sys/types.h>
+
+#include "search/link/journal.h"
+#include "search/online/nodes.h"
+#include "search/online/parts.h"
+
+struct host_node {
+	char name[SN_NODE_NAME];
+	bool is_joined, is_silent, has_ended, wants, is_found;
+	struct sn_link_peer peer;
+	int64_t heard_ns;
+	uint32_t epoch, ended, answered;
+	double mean_s;
+	uint32_t refused, executions; /* as it said at its end */
+};
+
+struct host_window {
+	uint32_t step, node;
+	struct sn_mri_window window;
+};
+
+struct sn_hosts {
+	const struct sn_online_options *options; /* its own */
+	struct sn_online_options own;
+	struct sn_phase phase;
+	char *path; /* of the experiment */
+	uint8_t secret[SN_LINK_SECRET];
+	struct sn_link *link;
+	struct sn_journal journal;
+	bool has_journal, is_full; /* is_full: nothing more is taken */
+	SN_VEC(struct host_node) nodes;
+	SN_VEC(struct host_window) windows;
+	SN_VEC(pid_t) launchers; /* of agents */
+	double scanned_s, began_s, asked_s, sent_s, answered_s, entered_s;
+	/* the newest step */
+	uint32_t step, first, executions;
+	double lead_s;
+	bool is_step_open, is_late; /* a host has measured nothing for it */
+	uint32_t evaluated;	    /* by the search at the end */
+	pid_t child;
+	int exit_code;
+	bool has_child_ended;
+	uint32_t restarted;
+};
+
+/* ---- hosts_launch.c ---- */
+
+/** Whether agents are started by words, and not by the first recording of a host. */
+bool sn_hosts_has_launcher(const struct sn_hosts *hosts);
+/** Starts the agent of a host by them. */
+void sn_hosts_agent_launch(struct sn_hosts *hosts, const char *host);
+/** Starts the program's launcher, which starts recordings. */
+sn_status sn_hosts_program_start(struct sn_hosts *hosts, struct sn_error *err);
+
+/* ---- hosts_result.c ---- */
+
+/** The search of what was measured. SN_ERR_NO_DATA: nothing was. */
+sn_status sn_hosts_result(struct sn_hosts *hosts, struct sn_online *out, struct sn_error *err);
+
+#endif

@@ -1,0 +1,108 @@
+/* What hosts have measured, evaluated as what one agent has. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "search/online/hosts_parts.h"
+
+static bool told_next(struct sn_executions *s, sn_windows *out)
+{
+	struct sn_hosts *h = s->context;
+
+	while (!out->count && h->evaluated++ < h->step)
+		for (size_t i = 0; i < h->windows.count; i++) {
+			struct host_window *w = &h->windows.items[i];
+
+			if (w->step != h->evaluated || !w->window.executions)
+				continue;
+			sn_vec_push(out, w->window); /* it is the taker's now */
+			w->window = (struct sn_mri_window){ 0 };
+		}
+	return out->count > 0;
+}
+
+static int windows_compare(const void *left, const void *right)
+{
+	const struct host_window *a = left, *b = right;
+
+	if (a->step != b->step)
+		return a->step < b->step ? -1 : 1;
+	return (a->node > b->node) - (a->node < b->node);
+}
+
+static void counts_fill(const struct sn_hosts *h, struct sn_search *search)
+{
+	search->agents.hosts = (uint32_t)h->nodes.count;
+	for (size_t i = 0; i < h->nodes.count; i++) {
+		search->agents.joined += h->nodes.items[i].is_joined;
+		search->agents.lost += h->nodes.items[i].is_joined && !h->nodes.items[i].has_ended;
+		search->agents.refused += h->nodes.items[i].refused;
+	}
+	search->agents.restarted = h->restarted;
+	search->agents.refused += (uint32_t)sn_link_refused(h->link);
+	search->results = (struct sn_search_results){ .received = h->journal.received,
+						      .repeated = h->journal.repeated,
+						      .lost = sn_journal_gaps(&h->journal) };
+	search->is_partial = h->is_full || search->agents.lost || search->results.lost ||
+			     search->agents.joined < search->agents.hosts;
+	search->exit_status = h->exit_code;
+}
+
+static sn_status nothing_measured(const struct sn_hosts *h, struct sn_error *err)
+{
+	const char *name = h->phase.name.chars;
+	uint32_t most = 0;
+	size_t joined = 0;
+	bool is_found = false;
+
+	for (size_t i = 0; i < h->nodes.count; i++) {
+		joined += h->nodes.items[i].is_joined;
+		is_found |= h->nodes.items[i].is_found;
+		if (h->nodes.items[i].executions > most)
+			most = h->nodes.items[i].executions;
+	}
+	if (!h->nodes.count)
+		return sn_error_set(err, SN_ERR_NO_DATA,
+				    "search: no host took part: the launcher started nothing");
+	if (!joined)
+		return sn_error_set(
+			err, SN_ERR_NO_DATA,
+			"search: of %zu hosts no agent has joined, so nothing was measured",
+			h->nodes.count);
+	if (!is_found)
+		return sn_error_set(
+			err, SN_ERR_NO_DATA,
+			"search: no process could watch for '%s'; a hardware breakpoint "
+			"may be refused there",
+			name);
+	return sn_error_set(err, SN_ERR_NO_DATA,
+			    "search: no execution of '%s' could be measured; %u had passed in all: "
+			    "let the program run longer, or leave --phase away",
+			    name, most);
+}
+
+sn_status sn_hosts_result(struct sn_hosts *h, struct sn_online *out, struct sn_error *err)
+{
+	struct sn_executions *s;
+	sn_status status;
+
+	if (!h->windows.count)
+		return nothing_measured(h, err);
+	qsort(h->windows.items, h->windows.count, sizeof(*h->windows.items), windows_compare);
+	s = sn_alloc_zeroed(1, sizeof(*s));
+	*s = (struct sn_executions){ .options = h->options,
+				     .phase = &h->phase,
+				     .experiment_path = h->path,
+				     .next = told_next,
+				     .context = h };
+	out->phases = s;
+	status = sn_executions_search(s, &out->search, err);
+	if (status == SN_OK) {
+		counts_fill(h, out->search);
+		if (out->search->is_partial && !h->options->is_quiet)
+			fprintf(stderr,
+				"sonde: not all agents have told all; the result is of what "
+				"is there\n");
+	}
+	return status;
+}

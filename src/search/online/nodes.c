@@ -1,0 +1,237 @@
+/* The folder that hosts of a search share: names are taken by mkdir and symlink, which one wins everywhere. */
+#include "search/online/nodes.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <limits.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+
+char *sn_nodes_file(const char *folder, const char *name)
+{
+	struct sn_text path = { 0 };
+
+	sn_text_addf(&path, "%s/%s", folder, name);
+	return sn_text_take(&path);
+}
+
+/* A name is a folder's, too. */
+void sn_node_name(char out[SN_NODE_NAME])
+{
+	const char *given = getenv("SONDE_NODE");
+
+	memset(out, 0, SN_NODE_NAME);
+	if (given && *given)
+		snprintf(out, SN_NODE_NAME, "%s", given);
+	else
+		gethostname(out, SN_NODE_NAME - 1);
+	for (char *c = out; *c; c++)
+		if (!isalnum((unsigned char)*c) && !strchr("-_", *c) && (*c != '.' || c == out))
+			*c = '_';
+	if (!*out)
+		snprintf(out, SN_NODE_NAME, "host");
+}
+
+/* ---- names and numbers ---- */
+
+static void number_path(const char *folder, uint32_t number, struct sn_text *path)
+{
+	sn_text_clear(path);
+	sn_text_addf(path, "%s/search.nodes/number.%u", folder, number);
+}
+
+bool sn_node_of_number(const char *folder, uint32_t number, char out[SN_NODE_NAME])
+{
+	struct sn_text path = { 0 };
+	ssize_t length;
+
+	number_path(folder, number, &path);
+	length = readlink(path.chars, out, SN_NODE_NAME - 1);
+	sn_text_free(&path);
+	out[length > 0 ? length : 0] = '\0';
+	return length > 0;
+}
+
+bool sn_node_number(const char *folder, const char *name, uint32_t *out)
+{
+	char other[SN_NODE_NAME];
+
+	for (*out = 0; *out < SN_NODES_MOST && sn_node_of_number(folder, *out, other); (*out)++)
+		if (!strcmp(other, name))
+			return true;
+	return false;
+}
+
+static sn_status number_take(const char *folder, const char *name, struct sn_error *err)
+{
+	struct sn_text path = { 0 };
+	int failed = -1;
+
+	for (uint32_t number = 0; failed && number < SN_NODES_MOST; number++) {
+		number_path(folder, number, &path);
+		failed = symlink(name, path.chars);
+		if (failed && errno != EEXIST)
+			break;
+	}
+	if (failed)
+		sn_error_errno(err, "search: host '%s' cannot be entered in '%s'", name, folder);
+	sn_text_free(&path);
+	return failed ? err->status : SN_OK;
+}
+
+sn_status sn_node_enter(const char *folder, const char *name, const char *live_folder,
+			bool *is_first, struct sn_error *err)
+{
+	struct sn_text path = { 0 };
+	sn_status status = SN_OK;
+
+	sn_text_addf(&path, "%s/search.nodes/%s", folder, name);
+	*is_first = !mkdir(path.chars, 0700);
+	sn_text_addf(&path, "/%d", (int)getpid());
+	if (symlink(live_folder, path.chars))
+		status = sn_error_errno(err, "search: cannot write '%s'", path.chars);
+	sn_text_free(&path);
+	return status == SN_OK && *is_first ? number_take(folder, name, err) : status;
+}
+
+void sn_node_live_folders(const char *folder, const char *name,
+			  void (*see)(void *context, const char *live_folder), void *context)
+{
+	struct sn_text path = { 0 };
+	const struct dirent *entry;
+	DIR *all;
+
+	sn_text_addf(&path, "%s/search.nodes/%s", folder, name);
+	all = opendir(path.chars);
+	sn_text_free(&path);
+	while (all && (entry = readdir(all))) {
+		char live[PATH_MAX];
+		ssize_t length = readlinkat(dirfd(all), entry->d_name, live, sizeof(live) - 1);
+
+		if (length <= 0)
+			continue;
+		live[length] = '\0';
+		see(context, live);
+	}
+	if (all)
+		closedir(all);
+}
+
+/* ---- the end ---- */
+
+static void folder_empty(int parent, const char *name)
+{
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *all = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *entry;
+
+	while (all && (entry = readdir(all))) {
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		if (unlinkat(dirfd(all), entry->d_name, 0) && (errno == EISDIR || errno == EPERM))
+			folder_empty(dirfd(all), entry->d_name);
+	}
+	if (all)
+		closedir(all);
+	unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+void sn_nodes_remove(const char *folder)
+{
+	static const char *const files[] = { "search.secret", "search.front" };
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		unlinkat(fd, files[i], 0);
+	folder_empty(fd, "search.nodes");
+	close(fd);
+}
+
+/* ---- addresses ---- */
+
+/* Which start of which host this is: addresses of the loopback count there alone. */
+static void boot_read(char out[64])
+{
+	FILE *in = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (!in || !fgets(out, 64, in))
+		snprintf(out, 64, "unknown");
+	out[strcspn(out, "\n")] = '\0';
+	if (in)
+		fclose(in);
+}
+
+static void others_write(FILE *out, const char *port)
+{
+	struct ifaddrs *all = NULL;
+
+	if (getifaddrs(&all))
+		return;
+	for (const struct ifaddrs *a = all; a; a = a->ifa_next) {
+		struct sockaddr_in address;
+		char text[INET_ADDRSTRLEN];
+
+		if (!a->ifa_addr || a->ifa_addr->sa_family != AF_INET ||
+		    (a->ifa_flags & IFF_LOOPBACK) || !(a->ifa_flags & IFF_UP))
+			continue;
+		memcpy(&address, a->ifa_addr, sizeof(address));
+		if (inet_ntop(AF_INET, &address.sin_addr, text, sizeof(text)))
+			fprintf(out, "tcp://%s:%s\n", text, port);
+	}
+	freeifaddrs(all);
+}
+
+sn_status sn_front_address_write(const char *folder, const char *address, bool is_local,
+				 struct sn_error *err)
+{
+	const char *colon = strrchr(address, ':');
+	char *path = sn_nodes_file(folder, "search.front");
+	struct sn_file_writer writer;
+	sn_status status = sn_file_writer_open(&writer, path, err);
+	char boot[64];
+
+	free(path);
+	if (status != SN_OK)
+		return status;
+	boot_read(boot);
+	fprintf(writer.out, "tcp://127.0.0.1:%s %s\n", colon ? colon + 1 : "0", boot);
+	if (!is_local)
+		others_write(writer.out, colon ? colon + 1 : "0");
+	return sn_file_writer_commit(&writer, err);
+}
+
+bool sn_front_address_read(const char *folder, uint32_t turn, char out[SN_LINK_ADDRESS])
+{
+	char *path = sn_nodes_file(folder, "search.front");
+	FILE *in = fopen(path, "re");
+	char line[160], boot[64], of[64];
+	char usable[16][SN_LINK_ADDRESS];
+	uint32_t count = 0;
+
+	free(path);
+	boot_read(boot);
+	while (in && count < 16 && fgets(line, sizeof(line), in)) {
+		int words = sscanf(line, "%63s %63s", usable[count], of);
+
+		if (words == 1 || (words == 2 && !strcmp(of, boot)))
+			count++;
+	}
+	if (in)
+		fclose(in);
+	if (count)
+		memcpy(out, usable[turn % count], SN_LINK_ADDRESS);
+	return count > 0;
+}

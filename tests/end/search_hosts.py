@@ -1,0 +1,209 @@
+"""sonde search --agents: an agent on each host of a program. The hosts are names that a launcher gives to copies of the program on
+this machine; agents, links, spools and the journal are those of hosts. Nothing that befalls an agent hurts the program."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+from sonde_test import Test
+
+# a step uses 3 ms of CPU time in heavy() and takes 18 ms; two processes go step by step together, as ranks do
+SOURCE = r'''
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+static volatile double sink;
+static double cpu_s(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+static void __attribute__((noinline)) heavy(void)
+{
+	double end = cpu_s() + .003;
+	while (cpu_s() < end)
+		for (int i = 0; i < 2000; i++)
+			sink += i;
+}
+void __attribute__((noinline)) step(void)
+{
+	heavy();
+	usleep(15000);
+}
+int main(int argc, char **argv)
+{
+	int n = argc > 1 ? atoi(argv[1]) : 100, me = getenv("SONDE_NODE") && !strcmp(getenv("SONDE_NODE"), "beta");
+	int fd = argc > 2 ? open(argv[2], O_RDWR | O_CREAT, 0600) : -1;
+	_Atomic int *at = NULL;
+	if (fd >= 0 && !ftruncate(fd, 4096))
+		at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	for (int i = 1; i <= n; i++) {
+		step();
+		if (at)
+			at[me] = i;
+		while (at && at[!me] < i)
+			usleep(500);
+	}
+	printf("done %d\n", n);
+	return 5;
+}
+'''
+# two hosts, a process on each; it ends as the last one does
+LAUNCHER = '''#!/bin/sh
+SONDE_NODE=alpha "$@" & first=$!
+SONDE_NODE=beta "$@"; code=$?
+wait $first; exit $code
+'''
+STARTER = '''#!/bin/sh
+echo "$1" >> asked; shift; exec "$@"
+'''
+
+
+def script(name, text):
+    with open(name, 'w') as out:
+        out.write(text)
+    os.chmod(name, 0o755)
+    return './' + name
+
+
+def agents_of(folder, host, name='sonde-agent'):
+    """Our processes of that search and host: no others are ever touched."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            with open(f'/proc/{pid}/cmdline') as words, open(f'/proc/{pid}/comm') as comm, open(f'/proc/{pid}/environ') as given:
+                if os.path.abspath(folder) in words.read().split('\0') and comm.read().strip() == name and \
+                        f'SONDE_NODE={host}' in given.read().split('\0'):
+                    found.append(int(pid))
+        except OSError:
+            pass
+    return found
+
+
+def started(t, folder, *words):
+    return subprocess.Popen([t.sonde, 'search', '--format', 'json', '-o', folder, '--phase', 'step', *words], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True)
+
+
+def ended(command):
+    out, err = command.communicate(timeout=200)
+    return (json.loads(out) if out else {}), err, command.returncode
+
+
+def until(holds):
+    for _ in range(3000):
+        found = holds()
+        if found:
+            return found
+        time.sleep(.01)
+    raise RuntimeError('it has not come to pass')
+
+
+def measured(folder):
+    return until(lambda: os.path.exists(f'{folder}/search.journal') and os.path.getsize(f'{folder}/search.journal') > 0)
+
+
+def whole(t, app, launcher, starter):
+    found, err, code = ended(started(t, 'whole', '--launch', launcher, '--agents', starter + ' {host}', '--steps', '3', '--threshold', '0', app, '160', 'together1'))
+    t.check(code == 0 and found.get('mode') == 'phases' and found['exit_status'] == 5 and err.count('done 160\n') == 2,
+            'a search with an agent on each host', code, err)
+    with open('asked') as lines:
+        t.equal(sorted(lines.read().split()), ['alpha', 'beta'], 'agents are started by the words of --agents, once for each host')
+    t.equal(found.get('agents'), {'hosts': 2, 'joined': 2, 'lost': 0, 'restarted': 0, 'refused': 0}, 'all have joined')
+    results = found['results']
+    t.check(found['complete'] and results['lost'] == 0 and results['received'] >= 4, 'what they measured has come', results)
+    t.check('sonde: alpha: step 1: ' in err or 'sonde: beta: step 1: ' in err, 'a host searches by itself, and says what it finds', err)
+    t.equal({m for r in found['properties'] for m in r['processes'].replace('-', ',').split(',')}, {'0', '1'},
+            'processes of both hosts are in one result')
+    t.check(sum(s['executions'] for s in found['steps']) == found['phase']['executions'] > 0, 'executions are those of the steps')
+    left = [n for n in os.listdir('whole') if n.startswith('search.') or n.endswith(('.agent', '.monitor'))]
+    t.equal(sorted(left), ['search.journal', 'search.tsv'], 'no secret, no spool and no address is left')
+    t.check(t.show('functions', experiment='whole')['rows'], 'what is left is an experiment')
+    rows = t.show('searched', experiment='whole')['rows']
+    t.equal([r['property'] for r in rows if r['kind'] == 'lost'],
+            [r['property'] for r in found['properties'] if not r['refined'] and r['property'] not in ('HotRegion', 'HeapLeak')],
+            'and what was found stays in it')
+    t.check(t.run('report', 'whole', '-o', 'page.html').returncode == 0 and '"name":"searched","title":"Properties"' in open('page.html').read(),
+            'for the page, too')
+
+
+def agents_die(t, app, launcher):
+    """The one is started again, the other is frozen, comes back, and is then killed with its guardian."""
+    command = started(t, 'dies', '--launch', launcher, '--agents', 'local', '--steps', '2', app, '330', 'together2')
+    measured('dies')
+    os.kill(until(lambda: agents_of('dies', 'alpha'))[0], signal.SIGKILL)
+    frozen = until(lambda: agents_of('dies', 'beta'))[0]
+    os.kill(frozen, signal.SIGSTOP)
+    time.sleep(2.6)
+    os.kill(frozen, signal.SIGCONT)
+    time.sleep(.8)
+    for pid in agents_of('dies', 'beta', 'sonde-guardian') + [frozen]:
+        os.kill(pid, signal.SIGKILL)
+    found, err, code = ended(command)
+    t.check(code == 0 and err.count('done 330\n') == 2, 'agents are killed and frozen: the program runs on', code, err)
+    t.check('the agent of alpha died and was started again' in err and found['agents']['restarted'] == 1, 'the one is started again', err)
+    t.check('nothing was heard of the agent of beta' in err and 'the agent of beta is heard again' in err,
+            'silence is told, and its end', err)
+    t.check(not found['complete'] and found['agents']['lost'] == 1 and 'not all agents have told all' in err,
+            'one that is lost for good is counted: what was measured is the result', err, found.get('agents'))
+
+
+def disk_is_full(t, app, launcher):
+    os.mkdir('small')
+    if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', 'small'], stderr=subprocess.DEVNULL).returncode:
+        t.skip('a full disk', 'no file system can be mounted')
+        return
+    try:
+        command = started(t, 'small/run', '--launch', launcher, '--agents', 'local', '--steps', '2', app, '200', 'together3')
+        until(lambda: all(os.path.exists(f'small/run/search.nodes/spool.{k}') for k in (0, 1)))
+        filler = os.open('small/filler', os.O_WRONLY | os.O_CREAT)
+        try:
+            while True:
+                os.write(filler, bytes(4096))
+        except OSError:
+            os.close(filler)
+        time.sleep(2)
+        os.unlink('small/filler')
+        found, err, code = ended(command)
+        t.check(err.count('done 200\n') == 2 and 'No space left' in err, 'a full disk is a sentence, and the program runs on', code, err)
+    finally:
+        subprocess.run(['umount', '-l', 'small'], check=False)
+
+
+def bad_words(t, app):
+    for words, code, sentence in (
+            (['--agents', 'auto', app], 2, 'needs --phase'),
+            (['--agents', 'auto', '--phase', 'auto', app], 2, 'needs --phase'),
+            (['--agents', 'a | b', '--phase', 'step', app], 2, 'launcher'),
+            (['--join', '/nowhere', '--phase', 'step', app], 2, '--agents'),
+            (['--agents', 'auto', '--phase', 'stap', app], 2, 'no heartbeat, function or line'),
+            (['--agents', 'auto', '--phase', 'step', '@0'], 2, 'program that is run'),
+            (['--agents', 'auto', '--join', '/nowhere', '--phase', 'step', app], 125, 'nowhere'),
+            (['--agents', 'local', '--launch', './nobody', '--phase', 'step', app], 3, 'no host took part')):
+        done = t.run('search', *words)
+        t.check(done.returncode == code and sentence in done.stderr, f'search {" ".join(words[:4])}: a sentence and {code}',
+                done.returncode, done.stderr)
+
+
+def main():
+    t = Test()
+    app = t.compile(SOURCE, '-O1', '-g')
+    launcher, starter = script('two', LAUNCHER), script('starter', STARTER)
+    bad_words(t, app)
+    if 'libzmq' in t.run('search', '--agents', 'local', '--phase', 'step', app, '1').stderr:
+        t.skip('agents', 'libzmq is not there')
+        t.done()
+    whole(t, app, launcher, starter)
+    agents_die(t, app, launcher)
+    disk_is_full(t, app, launcher)
+    t.done()
+
+
+main()
