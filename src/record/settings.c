@@ -2,11 +2,36 @@
 #include "record/settings.h"
 
 #include "wire/kinds.h"
+#include "wire/plan.h"
 #include "wire/settings.h"
 
 /* A run of 10 s may cost 1 %: 0.25 s at 1 kHz is a twentieth of that, and short programs have as many
  * samples as ever. */
 enum { BURST_NS = 250000000 };
+
+/* How many loops the runtime must have room for, whichever library comes later. */
+static void plans_add(const struct sn_record_options *o, struct sn_text *text)
+{
+	unsigned kinds = 0;
+	uint64_t loops = 0;
+
+	for (size_t i = 0; i < o->plan_count; i++) {
+		struct sn_plan plan;
+
+		if (!sn_plan_read(o->plans[i].bytes, o->plans[i].length, &plan))
+			continue;
+		loops += plan.header->loop_count;
+		for (uint32_t l = 0; l < plan.header->loop_count; l++) {
+			if (plan.loops[l].code[SN_VARIANT_ORIG])
+				kinds |= SN_PLAN_HAS_VARIANTS;
+			if (plan.loops[l].recorder)
+				kinds |= SN_PLAN_HAS_RECORDERS;
+		}
+	}
+	sn_text_addf(text, "plans=%llu;plankinds=%u;every=%u;budget=%u;threads=%u;",
+		     (unsigned long long)loops, kinds, o->every, o->budget_percent,
+		     o->variant_threads);
+}
 
 void sn_settings_text(const struct sn_record_options *o, const char *folder, uint64_t later_ns,
 		      struct sn_text *text)
@@ -47,8 +72,7 @@ void sn_settings_text(const struct sn_record_options *o, const char *folder, uin
 	else
 		sn_text_addf(text, "follow=%s;", o->follow);
 	if (o->plan_count)
-		sn_text_addf(text, "plans=1;every=%u;budget=%u;threads=%u;", o->every,
-			     o->budget_percent, o->variant_threads);
+		plans_add(o, text);
 	if (o->steer)
 		sn_text_add(text, "causal=1;");
 	sn_text_addf(text, "dir=%s", folder);

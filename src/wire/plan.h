@@ -39,6 +39,9 @@ enum {
 	SN_PLAN_BUCKETS = 32, /* by cycles an iteration, SN_RECORD_BUCKET */
 };
 
+/** What some loops of a plan have besides copies that count. */
+enum sn_plan_kind { SN_PLAN_HAS_VARIANTS = 1, SN_PLAN_HAS_RECORDERS = 2 };
+
 /** What the thunks call, in the order of the header's `calls`. */
 enum sn_plan_call {
 	SN_PLAN_CALL_FIRST, /* rcx: index of the loop; gives the record, or 0 */

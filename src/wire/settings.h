@@ -60,11 +60,13 @@ struct sn_settings {
 	uint64_t heap_interval_bytes; /* heapint=: with SN_HEAP_SAMPLE */
 	uint32_t mpi;		      /* mpi=1: calls of MPI are traced */
 	uint32_t sync;		      /* sync=: enum sn_sync_mode */
-	uint64_t sync_min_ns;  /* syncmin=: with SN_SYNC_TRACE, shorter waits count as none */
-	uint32_t io;	       /* io=1: calls of input and output are traced */
-	uint32_t openmp;       /* omp=1: regions and constructs of OpenMP are traced */
-	uint32_t has_plans;    /* plans=1: dir has plans of copied loops (wire/plan.h) */
-	uint32_t is_causal;    /* causal=1: dir has a control page (wire/causal.h) */
+	uint64_t sync_min_ns; /* syncmin=: with SN_SYNC_TRACE, shorter waits count as none */
+	uint32_t io;	      /* io=1: calls of input and output are traced */
+	uint32_t openmp;      /* omp=1: regions and constructs of OpenMP are traced */
+	uint32_t
+		planned_loops; /* plans=: loops of the plans in dir (wire/plan.h); 0: there are none */
+	uint32_t plan_kinds; /* plankinds=: bits of enum sn_plan_kind, what they have copies for */
+	uint32_t is_causal;  /* causal=1: dir has a control page (wire/causal.h) */
 	uint32_t is_monitored; /* monitor=1: an agent says when sources are on (wire/monitor.h) */
 	uint32_t every;	  /* every=: one in so many instances is timed; 0: found while running */
 	uint32_t threads; /* threads=: enum sn_variant_threads, whose instances have variants */
@@ -197,7 +199,10 @@ static inline int sn_settings_parse(const char *text, struct sn_settings *settin
 		else if (sn_settings_key_is(text, "monitor"))
 			settings->is_monitored = number != 0;
 		else if (sn_settings_key_is(text, "plans"))
-			settings->has_plans = number != 0;
+			settings->planned_loops =
+				(uint32_t)(number < UINT32_MAX ? number : UINT32_MAX);
+		else if (sn_settings_key_is(text, "plankinds"))
+			settings->plan_kinds = (uint32_t)(number & 3);
 		else if (sn_settings_key_is(text, "causal"))
 			settings->is_causal = number != 0;
 		else if (sn_settings_key_is(text, "every"))

@@ -142,6 +142,51 @@ if shutil.which('g++'):
     t.equal((row.get('aborted'), row.get('cycles_state', '')[:24]), (2999, 'its instances had no end'),
             'all but the last are known to have been left, and why there are no cycles is said')
 
+# libraries that come later: before their constructors, while other threads work, and again
+with open('late_library.c', 'w') as out:
+    out.write(r'''
+__attribute__((noinline)) double work(double *a, long n) { double s = 0; for (long i = 0; i < n; i++) { a[i] = a[i] * 0.5 + 1; s += a[i]; } return s; }
+static double mine[100];
+__attribute__((constructor)) static void begin(void) { for (int r = 0; r < 10; r++) work(mine, 100); }
+''')
+with open('late.c', 'w') as out:
+    out.write(r'''
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+static double a[5000];
+static void *wait_for(void *go) { while (!*(volatile long *)go) ; return 0; }
+int main(int argc, char **argv)
+{
+	long go = 0, repeat = atol(argv[2]);
+	double s = argc;
+	pthread_t thread;
+	pthread_create(&thread, 0, wait_for, &go);
+	for (int load = 0; load < 20; load++) {
+		void *library = dlopen(argv[1], RTLD_NOW);
+		double (*work)(double *, long) = (double (*)(double *, long))dlsym(library, "work");
+		for (long r = 0; r < repeat; r++) s += work(a, 5000);
+		dlclose(library);
+	}
+	*(volatile long *)&go = 1;
+	pthread_join(thread, 0);
+	printf("%.17g\n", s);
+	return 4;
+}
+''')
+library = t.compile(os.path.abspath('late_library.c'), '-O2', '-g', '-shared', '-fPIC', output='./late_library.so')
+app = t.compile(os.path.abspath('late.c'), '-O2', '-g', '-pthread', output='./late')
+plain = t.command(app, library, '50')
+t.run('record', '-q', '-o', 'late-first', '--', app, library, '300')
+loop = [r['loop'] for r in t.show('loops', '--all', experiment='late-first')['rows'] if r['function'] == 'work']
+for command, view in (('vprof', 'instances'), ('decan', 'variants')):
+    run = t.run(command, '-q', '--from', 'late-first', '--loops', loop[0], '--every', '3', '-o', 'late-' + command, '--', app, library, '50')
+    t.equal((run.returncode, run.stdout), (plain.returncode, plain.stdout), f'{command} of a library that comes later: output and exit status are the same')
+    row = [r for r in t.show(view, '--all', experiment='late-' + command)['rows'] if r['bucket'] == 'all']
+    t.equal([(r['instances'], r['iterations']) for r in row], [(20 * 60, 20 * (50 * 5000 + 10 * 100))],
+            f'{command}: its loops are counted, those of its constructors and of each load, too')
+
 THREADS = r'''
 #include <pthread.h>
 #include <signal.h>

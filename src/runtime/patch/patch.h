@@ -40,7 +40,9 @@ struct sn_patched_loop {
 struct sn_patches {
 	struct sn_patched_module modules[SN_PATCH_MODULES_MAX];
 	struct sn_patched_loop loops[SN_PLAN_LOOPS_MAX];
-	uint32_t module_count, loop_count;
+	_Atomic uint32_t module_count; /* those below are all there; more may come (setup_late.c) */
+	uint32_t loop_count;
+	uint32_t capacity;	/* loops that threads have room for; 0: nothing is counted */
 	uint32_t every;		/* one in so many instances is timed; 0: found while running */
 	uint64_t timing_cycles; /* between the two readings of the counter, without a loop */
 	bool has_variants;
@@ -70,8 +72,21 @@ struct sn_patch_words {
 };
 extern __thread struct sn_patch_words sn_patch_words __attribute__((tls_model("initial-exec")));
 
-/** setup_patch.c: after the main thread has begun. */
+/* setup_patch.c */
+/** After the main thread has begun. */
 void sn_patch_setup(void);
+/** The modules that have come since it was called last. The loader's lock is held. */
+void sn_patch_modules(void);
+/** Maps code within reach of [start, end); 0: it cannot be. */
+uint64_t sn_patch_map_near(uint64_t start, uint64_t end, const uint8_t *code, uint64_t bytes);
+
+/* setup_late.c */
+/** Calls sn_patch_modules whenever a library has been mapped. */
+void sn_patch_watch_loader(void);
+
+/* patch_handler.c */
+/** Gives loops from `first` on their stacks in this image's file. */
+void sn_patch_intern(uint32_t first);
 
 /* counts_handler.c: called by the copies */
 uint64_t sn_patch_first(uint64_t loop);

@@ -28,7 +28,7 @@ static void clear_table(struct sn_plan_slot *table)
 
 static size_t context_bytes(void)
 {
-	return SN_PLAN_CONTEXT_END + sn_patches.loop_count * sizeof(struct sn_variant_loop);
+	return SN_PLAN_CONTEXT_END + sn_patches.capacity * sizeof(struct sn_variant_loop);
 }
 
 void sn_variant_context_begin(struct sn_variant_context *context, uint32_t random)
@@ -54,7 +54,7 @@ static void begin_thread(struct sn_thread *thread, enum sn_thread_origin origin)
 	struct scratch *scratch = sn_thread_scratch(thread, &sn_patch_collector);
 
 	(void)origin;
-	if (!sn_patches.loop_count || sn_state->is_sealed)
+	if (!sn_patches.capacity || sn_state->is_sealed)
 		return;
 	if (scratch->table)
 		clear_table(scratch->table);
@@ -68,10 +68,10 @@ static bool resume(struct sn_thread *thread)
 {
 	struct scratch *scratch = sn_thread_scratch(thread, &sn_patch_collector);
 
-	if (!sn_patches.loop_count || thread != sn_self)
+	if (!sn_patches.capacity || thread != sn_self)
 		return true;
 	if (!scratch->table && !sn_state->is_sealed)
-		scratch->table = sn_pages_wiped_in_children(sn_patches.loop_count *
+		scratch->table = sn_pages_wiped_in_children(sn_patches.capacity *
 							    sizeof(struct sn_plan_slot));
 	if (sn_patches.has_variants && !scratch->context && !sn_state->is_sealed)
 		scratch->context = sn_pages_wiped_in_children(context_bytes());
@@ -94,9 +94,9 @@ static void pause_thread(struct sn_thread *thread)
 }
 
 /* In each image's file the headers' stacks have ids of their own. */
-static void intern_headers(void)
+void sn_patch_intern(uint32_t first)
 {
-	for (uint32_t i = 0; i < sn_patches.loop_count; i++)
+	for (uint32_t i = first; i < sn_patches.loop_count; i++)
 		sn_patches.loops[i].stack =
 			sn_stack_intern(&sn_self->writer, &sn_patches.loops[i].header_load_addr, 1,
 					SN_STACK_UNREADABLE, 0, sn_now_ns());
@@ -104,9 +104,9 @@ static void intern_headers(void)
 
 static bool install(enum sn_data_origin origin)
 {
-	if (origin == SN_DATA_ORIGIN_EXEC && sn_config.settings.has_plans)
+	if (origin == SN_DATA_ORIGIN_EXEC && sn_config.settings.planned_loops)
 		sn_patch_setup();
-	if (origin == SN_DATA_ORIGIN_FORK && sn_patches.loop_count) {
+	if (origin == SN_DATA_ORIGIN_FORK && sn_patches.capacity) {
 		struct scratch *scratch = sn_thread_scratch(sn_self, &sn_patch_collector);
 
 		scratch->table = NULL; /* the parent's, or none */
@@ -119,13 +119,15 @@ static bool install(enum sn_data_origin origin)
 				sn_patches.loops[i].waits[w] = 0;
 		}
 	}
-	intern_headers();
+	sn_patch_intern(0);
 	return true;
 }
 
 static const struct sn_patched_module *module_at(uint64_t pc)
 {
-	for (uint32_t i = 0; i < sn_patches.module_count; i++)
+	uint32_t count = atomic_load_explicit(&sn_patches.module_count, memory_order_acquire);
+
+	for (uint32_t i = 0; i < count; i++)
 		if (pc - sn_patches.modules[i].code < sn_patches.modules[i].plan.header->code_bytes)
 			return &sn_patches.modules[i];
 	return NULL;

@@ -172,23 +172,39 @@ static bool relocate(const struct module *module, uint32_t first_loop, uint8_t *
 	return true;
 }
 
-/* Never writable and executable at one time: written to a file of memory, then mapped. `buffer` has room for
- * the code. */
-static bool map_code(struct module *module, uint32_t first_loop, uint8_t *buffer)
+/* Never writable and executable at one time: written to a file of memory, then mapped. */
+static bool map_bytes(uint64_t at, const uint8_t *code, uint64_t bytes)
 {
-	uint64_t bytes = module->plan.header->code_bytes;
 	long fd = SYS(memfd_create, "sonde-copies", 1 /* MFD_CLOEXEC */);
 	bool is_mapped = false;
 
 	if (fd < 0)
 		return false;
-	memcpy(buffer, module->plan.code, bytes);
-	if (relocate(module, first_loop, buffer) &&
-	    SYS(pwrite64, fd, buffer, bytes, 0) == (long)bytes)
-		is_mapped = SYS(mmap, module->code, bytes, PROT_READ | PROT_EXEC,
-				MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0) == (long)module->code;
+	if (SYS(pwrite64, fd, code, bytes, 0) == (long)bytes)
+		is_mapped = SYS(mmap, at, bytes, PROT_READ | PROT_EXEC,
+				MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0) == (long)at;
 	SYS(close, fd);
 	return is_mapped;
+}
+
+/* `buffer` has room for the code. */
+static bool map_code(const struct module *module, uint32_t first_loop, uint8_t *buffer)
+{
+	uint64_t bytes = module->plan.header->code_bytes;
+
+	memcpy(buffer, module->plan.code, bytes);
+	return relocate(module, first_loop, buffer) && map_bytes(module->code, buffer, bytes);
+}
+
+uint64_t sn_patch_map_near(uint64_t start, uint64_t end, const uint8_t *code, uint64_t bytes)
+{
+	struct module module = { .start = start, .end = end };
+	char *maps = read_maps();
+	uint64_t at = maps ? find_hole(maps, &module, PAGE, false) : 0;
+
+	if (maps)
+		SYS(munmap, maps, MAPS_BYTES);
+	return at && map_bytes(at, code, bytes) ? at : 0;
 }
 
 /* ---- writing ---- */
@@ -336,7 +352,8 @@ static bool can_have_variants(void)
 
 static void note_module(const struct module *module)
 {
-	struct sn_patched_module *out = &sn_patches.modules[sn_patches.module_count++];
+	uint32_t number = sn_patches.module_count;
+	struct sn_patched_module *out = &sn_patches.modules[number];
 
 	*out = (struct sn_patched_module){ .plan = module->plan,
 					   .load_bias = module->info->dlpi_addr,
@@ -356,12 +373,11 @@ static void note_module(const struct module *module)
 			.table = module->plan.tables + from->table,
 			.table_bytes = from->table_bytes,
 		};
-		sn_patches.has_recorders |= from->recorder != 0;
 		for (int v = 0; v < SN_VARIANTS; v++)
-			if (from->code[v] && can_have_variants())
+			if (from->code[v] && sn_patches.has_variants)
 				loop->variants[v] = module->code + from->code[v];
-		sn_patches.has_variants |= loop->variants[SN_VARIANT_ORIG] != 0;
 	}
+	atomic_store_explicit(&sn_patches.module_count, number + 1, memory_order_release);
 }
 
 /* Finds a place near the module, and maps the code there. */
@@ -386,7 +402,7 @@ static bool place_code(struct module *module, bool is_program)
 static void patch_module(struct module *module, bool is_program)
 {
 	if (sn_patches.module_count == SN_PATCH_MODULES_MAX ||
-	    module->plan.header->loop_count > SN_PLAN_LOOPS_MAX - sn_patches.loop_count) {
+	    module->plan.header->loop_count > sn_patches.capacity - sn_patches.loop_count) {
 		sn_warn("the plans have more loops than can be counted: some are not");
 		return;
 	}
@@ -406,16 +422,51 @@ static void patch_module(struct module *module, bool is_program)
 	note_module(module);
 }
 
+/* A library that was closed and is there again: at the place where it was its copies fit. True: it needs no
+ * copies. */
+static bool is_known(struct module *module)
+{
+	for (uint32_t i = 0; i < sn_patches.module_count; i++) {
+		const struct sn_patched_module *known = &sn_patches.modules[i];
+
+		if (known->plan.header->hash != module->plan.header->hash)
+			continue;
+		module->code = known->code;
+		if (known->load_bias != module->info->dlpi_addr)
+			sn_warn("a library was loaded again at another place: its loops are counted in the "
+				"first one only");
+		else if (are_as_expected(module) && !write_patches(module))
+			sn_warn("the code of a module cannot be written to: its loops are not counted");
+		return true;
+	}
+	return false;
+}
+
+/* How far the loader's list was looked through. */
+struct look {
+	uint64_t adds, subs, modules;
+	uint64_t at; /* of this time */
+};
+
 static int visit(struct dl_phdr_info *info, size_t size, void *context)
 {
-	bool *is_first = context;
+	struct look *look = context;
 	struct module module = { .info = info, .start = UINT64_MAX };
-	bool is_program = *is_first;
+	bool is_program = look->at == 0;
 	uint32_t id_bytes = 0;
-	const uint8_t *id = find_build_id(info, &id_bytes);
+	const uint8_t *id;
 
 	(void)size;
-	*is_first = false;
+	if (is_program) {
+		/* new ones come last, if none went */
+		if (info->dlpi_subs != look->subs)
+			look->modules = 0;
+		look->adds = info->dlpi_adds;
+		look->subs = info->dlpi_subs;
+	}
+	if (look->at++ < look->modules)
+		return 0;
+	id = find_build_id(info, &id_bytes);
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
 		uint64_t start = info->dlpi_addr + phdr->p_vaddr;
@@ -426,9 +477,31 @@ static int visit(struct dl_phdr_info *info, size_t size, void *context)
 		module.end =
 			start + phdr->p_memsz > module.end ? start + phdr->p_memsz : module.end;
 	}
-	if (id && map_plan(id, id_bytes, &module.plan))
+	if (!id || !map_plan(id, id_bytes, &module.plan))
+		return 0;
+	if (is_known(&module))
+		SYS(munmap, module.plan.header, module.plan.header->file_bytes);
+	else
 		patch_module(&module, is_program);
 	return 0;
+}
+
+void sn_patch_modules(void)
+{
+	static struct look look;
+	uint32_t first = sn_patches.loop_count;
+
+	look.at = 0;
+	dl_iterate_phdr(visit, &look);
+	look.modules = look.at;
+	if (first == sn_patches.loop_count)
+		return;
+	atomic_store_explicit(&sn_header()->copied_loops, sn_patches.loop_count,
+			      memory_order_relaxed);
+	if (sn_enter(sn_self)) {
+		sn_patch_intern(first);
+		sn_leave(sn_self);
+	}
 }
 
 /* Threads of libraries that were set up before us would run into half-written jumps. */
@@ -457,20 +530,23 @@ static void measure_timing(void)
 
 void sn_patch_setup(void)
 {
-	bool is_first = true;
+	unsigned kinds = sn_config.settings.plan_kinds, loops = sn_config.settings.planned_loops;
 
 	if (!is_alone()) {
 		sn_warn("threads run before the program begins: no loops are counted");
 		return;
 	}
+	sn_patches.capacity = loops < SN_PLAN_LOOPS_MAX ? loops : SN_PLAN_LOOPS_MAX;
 	sn_patches.every = sn_config.settings.every;
 	measure_timing();
 	sn_patches.budget_percent = sn_config.settings.budget;
-	dl_iterate_phdr(visit, &is_first);
-	atomic_store_explicit(&sn_header()->copied_loops, sn_patches.loop_count,
-			      memory_order_relaxed);
+	sn_patches.has_recorders = kinds & SN_PLAN_HAS_RECORDERS;
+	sn_patches.has_variants = kinds & SN_PLAN_HAS_VARIANTS && can_have_variants();
 	if (sn_patches.has_variants || sn_patches.has_recorders)
 		measure_counter();
+	sn_patch_modules();
+	if (sn_patches.loop_count < loops)
+		sn_patch_watch_loader();
 	if (sn_patches.has_variants)
 		sn_patches.fault_handler = sn_faults_guard();
 }

@@ -18,7 +18,7 @@ TEST(every_key_is_read)
 	CHECK_INT(settings.stack_max_frames, 99);
 	CHECK_INT(settings.packets_ns, 250000000);
 	CHECK_INT(settings.is_openmp_off, 1);
-	CHECK_INT(settings.has_plans, 1);
+	CHECK_INT(settings.planned_loops, 1);
 	CHECK_INT(settings.every, 7);
 	CHECK_INT(settings.follow, SN_FOLLOW_REGEX);
 	CHECK_STRING(settings.pattern, "^/usr=?");
