@@ -105,13 +105,15 @@ uint64_t sn_patch_begin(struct sn_record_instances *record, uint64_t stack_point
 		record->sum += sn_variant_arrivals(record) + sn_trace_arrivals(record);
 	}
 	record->open_stack_pointer = stack_pointer;
+	/* from here on a handler's instance of this loop is counted and no more */
+	record->is_open = 1;
+	atomic_signal_fence(memory_order_seq_cst);
 	record->open_number = record->entries - 1;
 	record->open_sum = record->step ? record->sum + record->last_entry : record->sum;
 	if (sn_patches.has_variants)
 		code = sn_variant_begin(record, stack_pointer);
 	if (sn_patches.has_recorders)
 		sn_trace_begin(record, stack_pointer);
-	record->is_open = 1;
 	record->open_tsc = __builtin_ia32_rdtsc();
 	return code;
 }
@@ -173,18 +175,13 @@ bucket_of(struct sn_thread *self, const struct sn_record_instances *record, uint
 	return bucket;
 }
 
-void sn_patch_end(struct sn_record_instances *record, uint64_t stack_pointer)
+static void end_instance(struct sn_record_instances *record, uint64_t tsc, uint64_t cpu)
 {
-	uint64_t cpu = 0, parts, cycles, iterations;
-	uint64_t tsc =
-		sn_patches.has_variants ? sn_patch_tsc_after_all(&cpu) : __builtin_ia32_rdtsc();
+	uint64_t parts, cycles, iterations;
 	struct sn_thread *self = sn_self;
 	struct sn_record_bucket *bucket;
 	uint32_t exponent;
 
-	if (stack_pointer != record->open_stack_pointer)
-		return;
-	record->is_open = 0;
 	record->sum += sn_variant_arrivals(record) + sn_trace_arrivals(record);
 	if (sn_patches.has_recorders && sn_trace_end(record))
 		return;
@@ -212,4 +209,18 @@ void sn_patch_end(struct sn_record_instances *record, uint64_t stack_pointer)
 	if (bucket)
 		sn_patch_keep(bucket, record->open_number, iterations, cycles);
 	sn_leave(self);
+}
+
+void sn_patch_end(struct sn_record_instances *record, uint64_t stack_pointer)
+{
+	uint64_t cpu = 0;
+	uint64_t tsc =
+		sn_patches.has_variants ? sn_patch_tsc_after_all(&cpu) : __builtin_ia32_rdtsc();
+
+	if (stack_pointer != record->open_stack_pointer)
+		return;
+	end_instance(record, tsc, cpu);
+	/* not before: a handler's instance of this loop would begin anew what is read here */
+	atomic_signal_fence(memory_order_seq_cst);
+	record->is_open = 0;
 }

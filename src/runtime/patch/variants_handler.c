@@ -272,17 +272,20 @@ static bool is_guarded(void)
 }
 
 static uint64_t begin_in_place(struct sn_variant_context *context, struct sn_variant_loop *state,
-			       const struct sn_patched_loop *loop)
+			       const struct sn_patched_loop *loop, uint8_t variant)
 {
 	uint64_t most = RUNAWAY_TIMES * ns_of(mean_of(state));
 
-	if ((loop->guarded & 1u << state->variant && !is_guarded()) || !sn_enter(sn_self))
+	if ((loop->guarded & 1u << variant && !is_guarded()) || !sn_enter(sn_self))
 		return 0;
 	if (!block_signals(context)) {
 		sn_leave(sn_self);
 		return 0;
 	}
-	if (state->variant == SN_VARIANT_DL1)
+	/* again, as a handler may have run the loop until now */
+	state->variant = variant;
+	state->is_clean = 0;
+	if (variant == SN_VARIANT_DL1)
 		fill_cells(context);
 	context->ticks = 0;
 	context->limit_ns = most > RUNAWAY_NS ? most : RUNAWAY_NS;
@@ -291,7 +294,7 @@ static uint64_t begin_in_place(struct sn_variant_context *context, struct sn_var
 	atomic_signal_fence(memory_order_seq_cst);
 	context->is_running = 1;
 	atomic_signal_fence(memory_order_seq_cst);
-	return loop->variants[state->variant];
+	return loop->variants[variant];
 }
 
 uint64_t sn_variant_begin(struct sn_record_instances *record, uint64_t stack_pointer)
@@ -336,10 +339,11 @@ uint64_t sn_variant_begin(struct sn_record_instances *record, uint64_t stack_poi
 	state->variant = variant;
 	count_usage(&state->switches, &state->faults);
 	if (is_in_place(variant)) {
-		code = begin_in_place(context, state, loop);
+		code = begin_in_place(context, state, loop, variant);
 		if (!code)
 			state->variant = SN_VARIANTS;
 	} else {
+		state->variant = variant;
 		state->is_clean = 1;
 		context->open = record;
 		context->open_stack_pointer = stack_pointer;
@@ -388,7 +392,8 @@ uint64_t sn_variant_next(struct sn_record_instances *record)
 	state = &sn_variant_loops(context)[record->loop];
 	if (context->is_running)
 		end_in_place(context, state);
-	if (!state->is_clean)
+	/* only what is the execution itself goes on as the loop */
+	if (!state->is_clean || state->variant >= SN_VARIANTS || is_in_place(state->variant))
 		return 0;
 	state->arrivals = sn_patch_words.arrivals;
 	state->spent_cycles += SAMPLE_CYCLES;
@@ -451,6 +456,7 @@ bool sn_variant_end(struct sn_record_instances *record, const struct sn_patch_ti
 		return false;
 	if (state->is_clean) {
 		take_time(state, times->cycles, state->cpu == times->cpu);
+		state->is_clean = 0;
 		state->is_faulted = state->is_runaway = 0;
 		context->open = NULL;
 	}
