@@ -180,6 +180,14 @@ def by_line(t, app, source):
     t.check(done.returncode == 0 and found.get('phase', {}).get('line') == line, 'a loop by its line', done.stderr)
 
 
+def in_a_library(t):
+    library = t.compile(COMMON, '-O1', '-g', '-shared', '-fPIC', '-pthread', output='./libsteps.so')
+    app = t.compile('void step(void);\nint main(void) { for (int i = 0; i < 60; i++) step(); return 0; }\n', '-O1', library,
+                    '-Wl,-rpath,' + os.path.abspath('.'), output='./uses')
+    found, done = search(t, '--phase', 'step', '--steps', '1', app)
+    t.check(done.returncode == 0 and found.get('phase', {}).get('executions', 0) > 0, 'a function of a library', done.stderr)
+
+
 def by_heartbeat(t):
     path = os.path.join(t.folder, 'beating.c')
     with open(path, 'w') as out:
@@ -312,6 +320,7 @@ def main():
     app = t.compile(source, '-O1', '-g', '-pthread')
     by_address(t, app)
     by_line(t, app, source)
+    in_a_library(t)
     by_heartbeat(t)
     agents_die(t, app)
     interrupts(t, app)

@@ -1,4 +1,4 @@
-/* Places by name, function or line, in the program's own file. */
+/* Places by name, function or line, in the program's own file, else in a library of it. */
 #include "search/online/phase.h"
 
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 #include "code/image.h"
 #include "code/structure.h"
 #include "record/target.h"
+#include "search/online/libraries.h"
 
 enum { SHOWN = 4 };
 
@@ -150,10 +151,12 @@ static bool is_heartbeat(const char *path, const char *wanted)
 static sn_status matches_check(const struct finding *f, const char *path, struct sn_error *err)
 {
 	if (!f->matches)
-		return sn_error_set(err, SN_ERR_USAGE,
-				    "--phase '%s': '%s' has no heartbeat, function or line of that "
-				    "name ('sonde structure -l functions' lists its functions)",
-				    f->wanted, path);
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"--phase '%s': '%s' has no heartbeat, function or line of that "
+			"name, nor have its libraries ('sonde structure -l functions' lists "
+			"a file's functions)",
+			f->wanted, path);
 	if (f->matches > 1)
 		return sn_error_set(err, SN_ERR_USAGE,
 				    "--phase '%s' means %zu places in '%s' (%s%s): name one of "
@@ -163,8 +166,9 @@ static sn_status matches_check(const struct finding *f, const char *path, struct
 	return SN_OK;
 }
 
-static sn_status address_find(const char *path, const char *wanted, struct sn_phase *out,
-			      struct sn_error *err)
+/* Places of a file; nothing is found in one that cannot be read. */
+static sn_status places_find(const char *path, const char *wanted, struct sn_phase *out,
+			     size_t *matches, struct sn_error *err)
 {
 	struct finding f = { .wanted = wanted };
 	struct sn_image *image = NULL;
@@ -184,13 +188,75 @@ static sn_status address_find(const char *path, const char *wanted, struct sn_ph
 	if (status == SN_OK) {
 		out->boundary.kind = SN_MONITOR_BOUNDARY_ADDRESS;
 		out->boundary.link_addr = f.link_addr;
+		sn_text_clear(&out->file);
 		sn_text_add(&out->file, f.file ? f.file : "");
 		out->line = f.line;
 	}
+	*matches = f.matches;
 	sn_text_free(&f.names);
 	sn_structure_free(f.structure);
 	sn_image_free(image);
 	return status;
+}
+
+/* Whether a file may have the place: the last word of a function's name stands in its symbol. */
+static bool may_have(const char *path, const char *wanted)
+{
+	const char *colon = strrchr(wanted, ':'), *word = colon ? colon + 1 : wanted;
+	size_t length = strcspn(word, "(<");
+	struct sn_file_view view;
+	bool is_there;
+
+	if (sn_file_map(path, &view, NULL) != SN_OK)
+		return false;
+	is_there = memmem(view.bytes, view.length, word, length) != NULL;
+	sn_file_unmap(&view);
+	return is_there;
+}
+
+/* In the first library that has it, as the loader looks for it. SN_ERR_NOT_FOUND: none has, or the program is no
+ * file with a loader. */
+static sn_status library_find(const char *program, const char *wanted, struct sn_phase *out,
+			      struct sn_error *err)
+{
+	sn_libraries all = { 0 };
+	size_t file_length, matches = 0;
+	uint32_t line;
+	const bool is_line = is_place(wanted, &file_length, &line);
+	sn_status status = SN_ERR_NOT_FOUND;
+
+	sn_libraries_list(program, &all);
+	for (size_t i = 0; i < all.count && !matches; i++) {
+		if (!is_line && !may_have(all.items[i], wanted))
+			continue;
+		status = places_find(all.items[i], wanted, out, &matches, err);
+		if (status == SN_OK) {
+			char *path = realpath(all.items[i], NULL);
+
+			sn_text_clear(&out->module);
+			sn_text_add(&out->module, path ? path : all.items[i]);
+			free(path);
+		}
+	}
+	sn_libraries_free(&all);
+	return matches ? status : SN_ERR_NOT_FOUND;
+}
+
+/* A name that the program's own file has several times is not looked for elsewhere. */
+static sn_status address_find(const char *path, const char *wanted, struct sn_phase *out,
+			      struct sn_error *err)
+{
+	struct sn_error late = { 0 };
+	size_t matches;
+	sn_status status = places_find(path, wanted, out, &matches, err), other;
+
+	if (status == SN_OK || matches)
+		return status;
+	other = library_find(path, wanted, out, &late);
+	if (other == SN_ERR_NOT_FOUND)
+		return status;
+	*err = late;
+	return other;
 }
 
 static sn_status texts_check(const struct sn_phase *phase, struct sn_error *err)

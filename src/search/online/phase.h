@@ -16,7 +16,8 @@ struct sn_phase {
 
 /**
  * NAME of a heartbeat, if the program uses heartbeats and has this text, else of a function;
- * FILE:LINE is the loop that begins at this line (its header), else the line's first instruction.
+ * FILE:LINE is the loop that begins at this line (its header), else the line's first instruction. What the
+ * program's own file does not have is looked for in the libraries that it is started with.
  * `program` is found as a shell finds it. SN_ERR_USAGE: nothing is meant by it, or several places
  * are. The caller frees with sn_phase_free in any case.
  */
