@@ -18,6 +18,7 @@
 #include "rewrite/rewrite.h"
 #include "whatif/plans.h"
 #include "whatif/untouched.h"
+#include "wire/plan.h"
 
 /* The experiment that says which loops are hot: the one of --from, or that of a run of its own. */
 static int find_first(const struct sn_args *args, struct sn_text *path)
@@ -222,6 +223,10 @@ sn_status sn_cli_loop_run_of(const struct sn_args *args, const struct sn_loop_ru
 		fprintf(stderr, "sonde: %zu loops are %s, with %.0f %% of CPU time\n", plans.loops,
 			verb_of(run), 100 * plans.covered_share);
 		say_refusals(analysis, run, &plans);
+		if (plans.left_out)
+			fprintf(stderr,
+				"sonde: %zu loops that no sample met are left out: a process has room for %d\n",
+				plans.left_out, SN_PLAN_LOOPS_MAX);
 	}
 	begin_s = seconds_now();
 	begin = __builtin_ia32_rdtsc();

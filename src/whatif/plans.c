@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "rewrite/rewrite.h"
+#include "wire/plan.h"
 
 struct wanted {
 	uint32_t loop; /* of the program, SN_NONE: not sampled */
@@ -20,6 +21,7 @@ struct maker {
 	struct sn_loop_plans *out;
 	const struct sn_loop_choice *choice;
 	uint32_t variants;
+	size_t room;	  /* for loops that no sample met */
 	bool *is_counted; /* by the program's loop */
 };
 
@@ -121,8 +123,14 @@ static void plan_image(struct maker *maker, struct sn_image *image, uint32_t mod
 
 				for (size_t i = 0; i < sampled; i++)
 					is_there |= wanted.items[i].code == one.code;
-				if (!is_there)
+				if (is_there)
+					continue;
+				if (maker->room) {
+					maker->room--;
 					sn_vec_push(&wanted, one);
+				} else {
+					maker->out->left_out++;
+				}
 			}
 		}
 	}
@@ -185,6 +193,8 @@ void sn_loop_plans_make(const struct sn_profile *profile, const struct sn_loop_c
 	uint64_t covered_ns = 0;
 
 	*out = (struct sn_loop_plans){ 0 };
+	if (choice->loops.count < SN_PLAN_LOOPS_MAX)
+		maker.room = SN_PLAN_LOOPS_MAX - choice->loops.count;
 	maker.is_counted = sn_alloc_zeroed(profile->program->loops.count + 1, sizeof(bool));
 	for (uint32_t m = 0; m < profile->experiment->modules.count; m++)
 		if (is_module_wanted(&maker, m))

@@ -15,7 +15,8 @@ struct sn_module_plan {
 
 struct sn_loop_plans {
 	SN_VEC(struct sn_module_plan) modules;
-	size_t loops; /* that will be counted */
+	size_t loops;	 /* that will be counted */
+	size_t left_out; /* that no sample met and a process has no room for (SN_PLAN_LOOPS_MAX) */
 	/* sampled loops that were asked for and are not in a plan, hottest first, with why */
 	SN_VEC(struct sn_loop_refusal {
 		uint32_t loop; /* of the program */
