@@ -206,7 +206,9 @@ static double box_x(const struct layout *l, int row, int column)
 
 static double box_y(const struct layout *l, int row)
 {
-	return l->top + TITLE_HEIGHT + MARGIN + row / l->per_line * ROW_STEP + BOX_HEIGHT / 2.0;
+	int line = row / l->per_line;
+
+	return l->top + TITLE_HEIGHT + MARGIN + line * ROW_STEP + BOX_HEIGHT / 2.0;
 }
 
 static void svg_text(FILE *out, double x, double y, int size, const char *chars)
