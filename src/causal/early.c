@@ -348,7 +348,7 @@ static sn_status check_targets(struct files *files, const char *targets, struct 
 	sn_status status = SN_OK;
 
 	while (next && status == SN_OK) {
-		const char *word = strsep(&next, ",");
+		const char *word = sn_causal_next_word(&next);
 
 		count += *word != '\0';
 		if (*word)

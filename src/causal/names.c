@@ -32,6 +32,42 @@ static sn_status parse_count(const char *word, const char *count, size_t *out, s
 	return SN_OK;
 }
 
+/* Signs of a name that are no brackets: "operator<", "operator->", "operator()" ... */
+static size_t operator_length(const char *at)
+{
+	size_t length = strlen("operator");
+
+	if (strncmp(at, "operator", length) != 0)
+		return 0;
+	if (!strncmp(at + length, "()", 2) || !strncmp(at + length, ",", 1))
+		return length + (at[length] == ',' ? 1 : 2);
+	return length + strspn(at + length, "<>-=");
+}
+
+char *sn_causal_next_word(char **next)
+{
+	char *word = *next;
+	int depth = 0;
+
+	for (char *at = word; at && *at; at++) {
+		size_t length = operator_length(at);
+
+		if (length) {
+			at += length - 1;
+			continue;
+		}
+		depth += strchr("(<[{", *at) != NULL;
+		depth -= depth && strchr(")>]}", *at);
+		if (*at == ',' && !depth) {
+			*at = '\0';
+			*next = at + 1;
+			return word;
+		}
+	}
+	*next = NULL;
+	return word;
+}
+
 sn_status sn_causal_choice_parse(const char *word, struct sn_causal_choice *out,
 				 struct sn_error *err)
 {

@@ -29,6 +29,10 @@ struct sn_causal_choice {
 	size_t count;	  /* of the hottest; 1 to 1024 */
 };
 
+/** The next word of a list, NULL: there is none. Words end at commas, but not at those within the brackets of a name ("f(int, char)",
+ *  "g<a, b>", "<code at 0x10, after h>"). Cuts the text at `next`, and moves that on. */
+char *sn_causal_next_word(char **next);
+
 /** "loops", "loops:3", "lock:NAME", or a name. SN_ERR_USAGE: a number that is none, or no name behind
  *  "lock:". */
 sn_status sn_causal_choice_parse(const char *word, struct sn_causal_choice *out,

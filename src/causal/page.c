@@ -492,7 +492,7 @@ sn_status sn_causal_page_add_candidates(struct sn_causal_control *page, struct s
 	sn_status status = SN_OK;
 
 	while (next && status == SN_OK) {
-		const char *word = strsep(&next, ",");
+		const char *word = sn_causal_next_word(&next);
 
 		if (*word)
 			status = add_word(&maker, word, err);

@@ -50,6 +50,31 @@ TEST(other_words_are_names)
 	CHECK(parse("lock:", &choice) == SN_ERR_USAGE);
 }
 
+TEST(words_end_at_commas_outside_of_brackets)
+{
+	char list[] = "loops:3,f(int, char),g<a, b>(c),<code at 0x10, after h>,a::operator<(b, "
+		      "c),operator()(x, y),operator,(x, y),,last";
+	static const char *const words[] = {
+		"loops:3",
+		"f(int, char)",
+		"g<a, b>(c)",
+		"<code at 0x10, after h>",
+		"a::operator<(b, c)",
+		"operator()(x, y)",
+		"operator,(x, y)",
+		"",
+		"last",
+	};
+	char *next = list;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		const char *word = sn_causal_next_word(&next);
+
+		CHECK(word && !strcmp(word, words[i]));
+	}
+	CHECK(!sn_causal_next_word(&next));
+}
+
 TEST(lines_are_known_by_how_their_path_ends)
 {
 	CHECK(sn_causal_is_line("/src/a.c", 41, "a.c:41"));
