@@ -8,7 +8,8 @@ import time
 
 from sonde_test import Test
 
-# a step uses 3 ms of CPU time in heavy() and takes 18 ms; two processes go step by step together, as ranks do
+# a step uses 3 ms of CPU time in heavy() and takes 18 ms; two processes go step by step together, as ranks do, until
+# the file that the third argument names is there
 SOURCE = r'''
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -44,13 +45,15 @@ int main(int argc, char **argv)
 	_Atomic int *at = NULL;
 	if (fd >= 0 && !ftruncate(fd, 4096))
 		at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	for (int i = 1; i <= n; i++) {
+	for (int i = 1; i <= n && (argc < 4 || access(argv[3], F_OK)); i++) {
 		step();
 		if (at)
 			at[me] = i;
 		while (at && at[!me] < i)
 			usleep(500);
 	}
+	if (at)
+		at[me] = n + 1;
 	printf("done %d\n", n);
 	return 5;
 }
@@ -111,8 +114,8 @@ def measured(folder):
 
 
 def whole(t, app, launcher, starter):
-    found, err, code = ended(started(t, 'whole', '--launch', launcher, '--agents', starter + ' {host}', '--steps', '3', '--threshold', '0', app, '160', 'together1'))
-    t.check(code == 0 and found.get('mode') == 'phases' and found['exit_status'] == 5 and err.count('done 160\n') == 2,
+    found, err, code = ended(started(t, 'whole', '--launch', launcher, '--agents', starter + ' {host}', '--steps', '3', '--threshold', '0', app, '300', 'together1'))
+    t.check(code == 0 and found.get('mode') == 'phases' and found['exit_status'] == 5 and err.count('done 300\n') == 2,
             'a search with an agent on each host', code, err)
     with open('asked') as lines:
         t.equal(sorted(lines.read().split()), ['alpha', 'beta'], 'agents are started by the words of --agents, once for each host')
@@ -136,7 +139,7 @@ def whole(t, app, launcher, starter):
 
 def agents_die(t, app, launcher):
     """The one is started again, the other is frozen, comes back, and is then killed with its guardian."""
-    command = started(t, 'dies', '--launch', launcher, '--agents', 'local', '--steps', '2', app, '330', 'together2')
+    command = started(t, 'dies', '--launch', launcher, '--agents', 'local', '--steps', '2', app, '20000', 'together2', 'stop2')
     measured('dies')
     os.kill(until(lambda: agents_of('dies', 'alpha'))[0], signal.SIGKILL)
     frozen = until(lambda: agents_of('dies', 'beta'))[0]
@@ -146,8 +149,10 @@ def agents_die(t, app, launcher):
     time.sleep(.8)
     for pid in agents_of('dies', 'beta', 'sonde-guardian') + [frozen]:
         os.kill(pid, signal.SIGKILL)
+    until(lambda: agents_of('dies', 'alpha'))  # again
+    open('stop2', 'w').close()
     found, err, code = ended(command)
-    t.check(code == 0 and err.count('done 330\n') == 2, 'agents are killed and frozen: the program runs on', code, err)
+    t.check(code == 0 and err.count('done 20000\n') == 2, 'agents are killed and frozen: the program runs on', code, err)
     t.check('the agent of alpha died and was started again' in err and found['agents']['restarted'] == 1, 'the one is started again', err)
     t.check('nothing was heard of the agent of beta' in err and 'the agent of beta is heard again' in err,
             'silence is told, and its end', err)
@@ -161,7 +166,7 @@ def disk_is_full(t, app, launcher):
         t.skip('a full disk', 'no file system can be mounted')
         return
     try:
-        command = started(t, 'small/run', '--launch', launcher, '--agents', 'local', '--steps', '2', app, '200', 'together3')
+        command = started(t, 'small/run', '--launch', launcher, '--agents', 'local', '--steps', '2', app, '20000', 'together3', 'stop3')
         until(lambda: all(os.path.exists(f'small/run/search.nodes/spool.{k}') for k in (0, 1)))
         filler = os.open('small/filler', os.O_WRONLY | os.O_CREAT)
         try:
@@ -171,8 +176,10 @@ def disk_is_full(t, app, launcher):
             os.close(filler)
         time.sleep(2)
         os.unlink('small/filler')
+        time.sleep(1)
+        open('stop3', 'w').close()
         found, err, code = ended(command)
-        t.check(err.count('done 200\n') == 2 and 'No space left' in err, 'a full disk is a sentence, and the program runs on', code, err)
+        t.check(err.count('done 20000\n') == 2 and 'No space left' in err, 'a full disk is a sentence, and the program runs on', code, err)
     finally:
         subprocess.run(['umount', '-l', 'small'], check=False)
 
