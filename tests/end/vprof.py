@@ -175,7 +175,9 @@ int main(int argc, char **argv)
 	return 4;
 }
 ''')
-library = t.compile(os.path.abspath('late_library.c'), '-O2', '-g', '-shared', '-fPIC', output='./late_library.so')
+# with an address of its own it is at the same place each time, whatever threads map between two loads
+library = t.compile(os.path.abspath('late_library.c'), '-O2', '-g', '-shared', '-fPIC', '-Wl,-Ttext-segment=0x200000000000',
+                    output='./late_library.so')
 app = t.compile(os.path.abspath('late.c'), '-O2', '-g', '-pthread', output='./late')
 plain = t.command(app, library, '50')
 t.run('record', '-q', '-o', 'late-first', '--', app, library, '300')

@@ -17,6 +17,7 @@
 
 enum {
 	MAPS_BYTES = 1 << 20,
+	PLACE_ATTEMPTS = 8,
 	HOLES_FROM = 65536, /* vm.mmap_min_addr */
 	PAGE = 4096,
 };
@@ -380,22 +381,27 @@ static void note_module(const struct module *module)
 	atomic_store_explicit(&sn_patches.module_count, number + 1, memory_order_release);
 }
 
-/* Finds a place near the module, and maps the code there. */
+/* Finds a place near the module, and maps the code there. Another thread may take the place meanwhile. */
 static bool place_code(struct module *module, bool is_program)
 {
 	uint64_t bytes = (module->plan.header->code_bytes + PAGE - 1) & ~(PAGE - 1UL);
 	/* mapped before a place is looked for, as the kernel may put it into the one that is found */
 	long buffer =
 		SYS(mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	bool has_buffer = !(buffer < 0 && buffer > -PAGE), is_placed;
-	char *maps = has_buffer ? read_maps() : NULL;
+	bool is_placed = false;
 
-	module->code = maps ? find_hole(maps, module, bytes, is_program) : 0;
-	is_placed = module->code && map_code(module, sn_patches.loop_count, (uint8_t *)buffer);
-	if (maps)
-		SYS(munmap, maps, MAPS_BYTES);
-	if (has_buffer)
-		SYS(munmap, buffer, bytes);
+	if (buffer < 0 && buffer > -PAGE)
+		return false;
+	for (int attempt = 0; attempt < PLACE_ATTEMPTS && !is_placed; attempt++) {
+		char *maps = read_maps();
+
+		module->code = maps ? find_hole(maps, module, bytes, is_program) : 0;
+		is_placed =
+			module->code && map_code(module, sn_patches.loop_count, (uint8_t *)buffer);
+		if (maps)
+			SYS(munmap, maps, MAPS_BYTES);
+	}
+	SYS(munmap, buffer, bytes);
 	return is_placed;
 }
 
