@@ -83,6 +83,8 @@ static sn_status profile_read(const struct sn_args *args, const char *path,
 	if (!is_experiment(path))
 		return sn_comm_profile_read(path, out, err);
 	status = sn_lattice_experiment_read(path, experiment, err);
+	if (status == SN_OK && sn_lattice_experiment_damage(experiment, err) != SN_OK)
+		sn_warn("%s", err->sentence);
 	return status == SN_OK ? sn_mpi_comm_profile_of(experiment->analysis->program,
 							experiment->mpi, by_path, out, err)
 			       : status;

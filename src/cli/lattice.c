@@ -71,6 +71,26 @@ static sn_status read_following(struct asked *asked, struct sn_error *err)
 	return status;
 }
 
+/* A name with a fault in it must not look like an answer. */
+static sn_status observed_check(const struct asked *asked, const char *path,
+				const struct sn_execution *execution, struct sn_error *err)
+{
+	if (!asked->points.choices.count)
+		return SN_OK;
+	for (uint32_t e = 0; e < execution->event_count; e++)
+		if (execution->events[e].is_observed)
+			return SN_OK;
+	if (!sn_args_flag(asked->args, "observe"))
+		return sn_error_set(err, SN_ERR_NO_DATA,
+				    "'%s' has no labels, of which the condition speaks: set them "
+				    "with sonde_sample() of sonde/control.h",
+				    path);
+	return sn_error_set(err, SN_ERR_NO_DATA,
+			    "nothing in '%s' is what --observe names; 'sonde show mpi' lists its "
+			    "calls",
+			    path);
+}
+
 static sn_status source_read(struct asked *asked, const char *path, struct sn_error *err)
 {
 	struct sn_execution **execution = &asked->executions[asked->count];
@@ -83,8 +103,11 @@ static sn_status source_read(struct asked *asked, const char *path, struct sn_er
 			       : sn_execution_read(path, execution, err);
 	status = sn_lattice_experiment_open(path, &asked->points, experiment, err);
 	if (status == SN_OK)
-		*execution = experiment->order.execution;
-	return status;
+		status = observed_check(asked, path, experiment->order.execution, err);
+	if (status != SN_OK)
+		return status;
+	*execution = experiment->order.execution;
+	return sn_lattice_experiment_damage(experiment, err);
 }
 
 /* A faulty trace still has an answer for the part that holds together; the sentence goes first. */
@@ -327,15 +350,38 @@ static sn_status witness_draw(const struct asked *asked, const char *option,
 	return status;
 }
 
+static bool has_label(const struct sn_execution *execution, const char *label)
+{
+	for (uint32_t e = 0; e < execution->event_count; e++)
+		if (execution->events[e].is_observed && execution->events[e].label &&
+		    !strcmp(execution->events[e].label, label))
+			return true;
+	return false;
+}
+
+/* Not an error: it may be what a run is looked at for that nobody came there. */
+static void labels_check(const struct sn_property *property, const struct sn_execution *execution)
+{
+	const char *label;
+
+	for (size_t i = 0; (label = sn_property_label(property, i)); i++)
+		if (!has_label(execution, label))
+			sn_warn("no event has the label '%s': either no process came there, or it has "
+				"another name",
+				label);
+}
+
 static int property_run(struct asked *asked, const struct sn_execution *execution)
 {
 	enum { CUTS_MOST = 1000000 };
 	const char *fail_if = sn_args_value(asked->args, "fail-if");
+	enum sn_truth asked_for;
 	struct sn_property_answer answer;
 	struct sn_error err;
-	sn_status status = sn_property_judge(asked->property, execution, CUTS_MOST, &answer, &err);
-	enum sn_truth asked_for;
+	sn_status status;
 
+	labels_check(asked->property, execution);
+	status = sn_property_judge(asked->property, execution, CUTS_MOST, &answer, &err);
 	if (status != SN_OK)
 		return sn_error_print(&err);
 	if (asked->view.format == SN_FORMAT_TEXT)

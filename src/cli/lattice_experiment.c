@@ -6,16 +6,16 @@
 #include "cli/analysis_options.h"
 #include "cli/command.h"
 
-static void losses_tell(const struct sn_mpi *mpi)
+sn_status sn_lattice_experiment_damage(const struct sn_lattice_experiment *experiment,
+				       struct sn_error *err)
 {
-	if (mpi->lost)
-		sn_warn("%llu pieces of the trace of MPI were lost: calls are missing, and what they "
-			"ordered",
-			(unsigned long long)mpi->lost);
-	if (mpi->damaged)
-		sn_warn("%llu pieces of the trace of MPI are damaged: calls are missing, and what they "
-			"ordered",
-			(unsigned long long)mpi->damaged);
+	if (!experiment->mpi->damaged)
+		return SN_OK;
+	return sn_error_set(
+		err, SN_ERR_FORMAT,
+		"%llu pieces of the trace of MPI are damaged: calls are missing, and what "
+		"they ordered",
+		(unsigned long long)experiment->mpi->damaged);
 }
 
 static bool has_finalized(const struct sn_mpi *mpi, uint32_t process)
@@ -66,8 +66,10 @@ sn_status sn_lattice_experiment_read(const char *name, struct sn_lattice_experim
 	status = sn_cli_analysis_open(name, NULL, &out->analysis, err);
 	if (status == SN_OK)
 		status = sn_mpi_read(out->analysis->experiment, &out->mpi, err);
-	if (status == SN_OK)
-		losses_tell(out->mpi);
+	if (status == SN_OK && out->mpi->lost)
+		sn_warn("%llu pieces of the trace of MPI were lost: calls are missing, and what they "
+			"ordered",
+			(unsigned long long)out->mpi->lost);
 	if (status == SN_OK && out->mpi->is_traced)
 		early_ends_find(out);
 	return status;

@@ -21,6 +21,9 @@ sn_status sn_lattice_experiment_read(const char *name, struct sn_lattice_experim
 /** Makes the order, too. SN_ERR_USAGE: MPI was not traced in it. The caller closes. */
 sn_status sn_lattice_experiment_open(const char *name, const struct sn_mpi_points *points,
 				     struct sn_lattice_experiment *out, struct sn_error *err);
+/** SN_ERR_FORMAT: parts of its trace of MPI are damaged. What is left has an answer. */
+sn_status sn_lattice_experiment_damage(const struct sn_lattice_experiment *experiment,
+				       struct sn_error *err);
 /** What it points to lives as long as the experiment is open. */
 struct sn_lattice_run sn_lattice_experiment_run(const struct sn_lattice_experiment *experiment);
 void sn_lattice_experiment_close(struct sn_lattice_experiment *experiment);

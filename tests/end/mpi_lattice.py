@@ -1,7 +1,9 @@
 """The lattice and the communication graph of programs of MPI, under each MPI that is installed: a planted race of
 wildcard receives, a mutual exclusion that one of two variants violates, and counts known by construction."""
+import glob
 import json
 import os
+import shutil
 
 from sonde_test import HERE, Test
 
@@ -260,8 +262,71 @@ def death(mpi):
     t.check('rank 1 died by signal 9' in run.stderr, f'{mpi}: comm tells it, too', run.stderr)
 
 
+SHARED = r"""
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <sched.h>
+#include <time.h>
+static volatile double sink;
+static double cpu_s(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+int main(int argc, char **argv)
+{
+	int rank, cpu = 0;
+	cpu_set_t set;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	sched_getaffinity(0, sizeof(set), &set);
+	while (!CPU_ISSET(cpu, &set))
+		cpu++;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	for (int k = 0; k < 8; k++) {
+		double end = cpu_s() + (rank ? 0.015 : 0.06);
+		while (cpu_s() < end)
+			sink += 1;
+		MPI_Allreduce(MPI_IN_PLACE, &cpu, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+	}
+	MPI_Finalize();
+	return 0;
+}
+"""
+
+
+def shared(mpi):
+    """Four ranks share a CPU: what waits for it is no work. 0.48 s of rank 0 and 0.12 s of each other are planted, of which
+    samples of a millisecond tell 20 % at five sigma; by the clock on the wall they would be three times as long."""
+    record(mpi, 4, f'shared.{mpi}', build(mpi, 'shared', SHARED))
+    time = json.loads(t.run('lattice', '-f', 'json', f'shared.{mpi}').stdout)['time']
+    t.check(0.35 < time['critical_path_s'] < 0.9 and 0.6 < time['work_s'] < 1.6, f'{mpi}: ranks that share a CPU work no longer', time)
+
+
+def names(mpi):
+    """What names nothing is no answer, and what is damaged says so."""
+    run = t.run('lattice', '--observe', 'line=9999', f'race.{mpi}')
+    t.check(run.returncode == 3 and not run.stdout and '--observe' in run.stderr, f'{mpi}: --observe that nothing is', run.stderr)
+    run = t.run('lattice', '--possibly', 'in(p0, "there")', f'race.{mpi}')
+    t.check(run.returncode == 3 and 'labels' in run.stderr, f'{mpi}: a condition on labels where there are none', run.stderr)
+    run = t.run('lattice', '--possibly', 'in(p0, "MPI_Recv") and in(p1, "there")', f'race.{mpi}')
+    t.check(run.returncode == 0 and "'there'" in run.stderr and "'MPI_Recv'" not in run.stderr, f'{mpi}: a label that no event has',
+            run.stderr)
+    shutil.copytree(f'race.{mpi}', f'cut.{mpi}')
+    for path in glob.glob(f'cut.{mpi}/*.trace'):
+        os.truncate(path, os.path.getsize(path) - 40)
+    run = t.run('lattice', '-f', 'json', f'cut.{mpi}')
+    t.check(run.returncode == 5 and 'damaged' in (json.loads(run.stdout)['fault'] or '') if run.stdout else run.returncode == 5,
+            f'{mpi}: a damaged trace is told with its answer', run.returncode, run.stderr)
+
+
 for mpi in MPIS:
     races(mpi)
+    names(mpi)
+    shared(mpi)
     death(mpi)
     work(mpi)
     exclusion(mpi)

@@ -1,7 +1,8 @@
 /*
  * How long the work before a call took, and the call itself without its waiting. A rank that does the same
- * several times, between the same two places of the program, gets the median: a thread that lost its CPU in one of them is
- * no slower rank.
+ * several times, between the same two places of the program, gets the median (of a call the lower quartile), and no more than it ran and was blocked: time
+ * in which a thread had no CPU is the machine's. The samples of a rank say how long it ran; other threads of it count, too, so
+ * of ranks with several threads less is left out.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -10,12 +11,19 @@
 #include "base/map.h"
 #include "mpi/lattice/parts.h"
 
-enum { MEDIAN_OF_LEAST = 4 };
+enum { MEDIAN_OF_LEAST = 4, SAMPLES_OF_LEAST = 16 };
+
+/* What a rank did in some time: by its samples, and in calls that blocked it. */
+struct spent {
+	double wall_s, ran_s, blocked_s;
+	uint64_t samples;
+};
 
 struct timed {
 	uint64_t key;
 	double seconds;
 	uint32_t node;
+	struct spent spent;
 };
 
 static int timed_compare(const void *a, const void *b)
@@ -29,27 +37,98 @@ static int timed_compare(const void *a, const void *b)
 	return (x->node > y->node) - (x->node < y->node);
 }
 
-static void medians_set(struct sn_mpi_nodes *nodes, struct timed *timed, bool of_work)
+static void spent_add(struct spent *to, const struct spent *from)
+{
+	to->wall_s += from->wall_s;
+	to->ran_s += from->ran_s;
+	to->blocked_s += from->blocked_s;
+	to->samples += from->samples;
+}
+
+/* The share of the time in which a CPU was there, or none was needed. */
+static double share_with_cpu(const struct spent *spent)
+{
+	double share = spent->wall_s > 0 ? (spent->ran_s + spent->blocked_s) / spent->wall_s : 1;
+
+	return spent->samples < SAMPLES_OF_LEAST || share > 1 ? 1 : share;
+}
+
+/* Where a moment of a process lies: in the work or the call of a node; NULL: after all. */
+static struct spent *spent_at(const struct sn_mpi_nodes *nodes, struct spent *work,
+			      struct spent *call, uint32_t thread, int64_t time_ns)
+{
+	uint32_t process =
+		nodes->process_of[nodes->program->experiment->threads.items[thread].process];
+	const struct sn_mpi_node *node =
+		process == SN_NONE ? NULL : sn_mpi_node_at(nodes, process, time_ns);
+
+	if (!node)
+		return NULL;
+	return &(time_ns <= node->t0_ns ? work : call)[node - nodes->items.items];
+}
+
+/* Of each node what was spent in its work and in its call. */
+static void spent_find(const struct sn_mpi_nodes *nodes, struct spent *work, struct spent *call)
+{
+	const struct sn_experiment *e = nodes->program->experiment;
+	struct spent *spent;
+
+	for (size_t i = 0; i < e->samples.count; i++) {
+		const struct sn_sample *sample = &e->samples.items[i];
+
+		spent = spent_at(nodes, work, call, sample->thread, sample->time_ns);
+		if (spent) {
+			spent->ran_s += (double)sample->cpu_ns / 1e9;
+			spent->samples++;
+		}
+	}
+	for (size_t i = 0; i < e->waits.count; i++) {
+		const struct sn_wait *wait = &e->waits.items[i];
+
+		spent = spent_at(nodes, work, call, wait->thread, wait->time_ns);
+		if (spent)
+			spent->blocked_s += (double)wait->duration_ns / 1e9;
+	}
+	for (size_t i = 0; i < nodes->items.count; i++) {
+		work[i].wall_s = nodes->items.items[i].work_s;
+		call[i].wall_s = nodes->items.items[i].call_s;
+	}
+}
+
+/* spent: by node. */
+static void durations_settle(struct sn_mpi_nodes *nodes, struct timed *timed,
+			     const struct spent *spent, bool of_work)
 {
 	size_t count = nodes->items.count;
+	struct spent *of_process = sn_alloc_zeroed(nodes->process_count + 1, sizeof(*of_process));
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct sn_mpi_node *node = &nodes->items.items[i];
 
-		timed[i] = of_work ? (struct timed){ node->work_key, node->work_s, i }
-				   : (struct timed){ node->call_key, node->call_s, i };
+		timed[i] = of_work ? (struct timed){ node->work_key, node->work_s, i, spent[i] }
+				   : (struct timed){ node->call_key, node->call_s, i, spent[i] };
+		spent_add(&of_process[node->process], &spent[i]);
 	}
 	qsort(timed, count, sizeof(*timed), timed_compare);
 	for (size_t first = 0, end; first < count; first = end) {
-		double median;
+		struct spent together = { 0 };
+		double median, share;
 
-		for (end = first + 1; end < count && timed[end].key == timed[first].key;)
-			end++;
-		median = timed[first + (end - first) / 2].seconds;
-		for (size_t i = first; i < end && end - first >= MEDIAN_OF_LEAST; i++)
-			*(of_work ? &nodes->items.items[timed[i].node].work_s
-				  : &nodes->items.items[timed[i].node].call_s) = median;
+		for (end = first; end < count && timed[end].key == timed[first].key; end++)
+			spent_add(&together, &timed[end].spent);
+		/* a call without its waiting takes what it takes when nothing is in its way */
+		median = timed[first + (end - first) / (of_work ? 2 : 4)].seconds;
+		if (together.samples < SAMPLES_OF_LEAST)
+			together = of_process[nodes->items.items[timed[first].node].process];
+		share = share_with_cpu(&together);
+		for (size_t i = first; i < end; i++) {
+			struct sn_mpi_node *node = &nodes->items.items[timed[i].node];
+			double whole = end - first >= MEDIAN_OF_LEAST ? median : timed[i].seconds;
+
+			*(of_work ? &node->work_s : &node->call_s) = whole * share;
+		}
 	}
+	free(of_process);
 }
 
 static uint64_t place_of(const struct sn_mpi *mpi, const struct sn_mpi_node *node)
@@ -97,13 +176,19 @@ static void node_time(struct sn_mpi_nodes *nodes, struct sn_mpi_node *node,
 
 void sn_mpi_durations_set(struct sn_mpi_nodes *nodes)
 {
-	struct timed *timed = sn_alloc_zeroed(nodes->items.count + 1, sizeof(*timed));
+	size_t count = nodes->items.count + 1;
+	struct timed *timed = sn_alloc_zeroed(count, sizeof(*timed));
+	struct spent *work = sn_alloc_zeroed(count, sizeof(*work));
+	struct spent *call = sn_alloc_zeroed(count, sizeof(*call));
 
 	for (uint32_t p = 0; p < nodes->process_count; p++)
 		for (uint32_t i = nodes->first[p]; i < nodes->first[p + 1]; i++)
 			node_time(nodes, &nodes->items.items[i],
 				  i > nodes->first[p] ? &nodes->items.items[i - 1] : NULL);
-	medians_set(nodes, timed, true);
-	medians_set(nodes, timed, false);
+	spent_find(nodes, work, call);
+	durations_settle(nodes, timed, work, true);
+	durations_settle(nodes, timed, call, false);
 	free(timed);
+	free(work);
+	free(call);
 }

@@ -35,6 +35,10 @@ bool sn_mpi_points_have(const struct sn_mpi_points *points, const struct sn_prog
 			const struct sn_mpi *mpi, const struct sn_mpi_node *node,
 			struct sn_mpi_site site, const char *zone);
 
+/** work.c: the first node of a process that ended at this time or later; NULL: none did. */
+const struct sn_mpi_node *sn_mpi_node_at(const struct sn_mpi_nodes *nodes, uint32_t process,
+					 int64_t time_ns);
+
 /** durations.c: fills work_s and call_s of all nodes. */
 void sn_mpi_durations_set(struct sn_mpi_nodes *nodes);
 

@@ -25,8 +25,7 @@ static int seen_compare(const void *a, const void *b)
 	return (x->site.line > y->site.line) - (x->site.line < y->site.line);
 }
 
-/* The first node of a process that ended at this time or later. */
-static const struct sn_mpi_node *node_at(const struct sn_mpi_nodes *nodes, uint32_t process,
+const struct sn_mpi_node *sn_mpi_node_at(const struct sn_mpi_nodes *nodes, uint32_t process,
 					 int64_t time_ns)
 {
 	uint32_t low = nodes->first[process], high = nodes->first[process + 1];
@@ -53,7 +52,7 @@ static size_t samples_place(const struct sn_mpi_nodes *nodes, const struct sn_mp
 		const struct sn_sample *sample = &e->samples.items[i];
 		uint32_t process = nodes->process_of[e->threads.items[sample->thread].process];
 		const struct sn_mpi_node *node =
-			process == SN_NONE ? NULL : node_at(nodes, process, sample->time_ns);
+			process == SN_NONE ? NULL : sn_mpi_node_at(nodes, process, sample->time_ns);
 
 		if (node && sample->time_ns <= node->t0_ns && sample->stack != SN_NONE &&
 		    sites[sample->stack].function != SN_NONE)

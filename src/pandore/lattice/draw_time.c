@@ -151,6 +151,8 @@ static double add_realised(struct sn_text *svg, const struct sn_lattice_answer *
 		/* a median may be longer than this time; a process does one thing at a time */
 		if (e && execution->events[e - 1].process == execution->events[e].process)
 			end_s[e - 1] = fmax(begin_s[e - 1], fmin(end_s[e - 1], begin_s[e]));
+		/* nor does it go on after the run */
+		end_s[e] = fmin(end_s[e], answer->schedule.elapsed_s);
 	}
 	course = (struct course){ begin_s, end_s, answer->schedule.elapsed_s };
 	add_course(svg, answer, &course, "processes busy in the traced run", top);
