@@ -295,6 +295,9 @@ void sn_child_go(struct sn_child *child, bool shall_run)
 	if (shall_run && write(child->go_fd, "", 1) != 1)
 		errno = 0; /* it is gone, which waiting for it tells */
 	close(child->go_fd);
+	/* it has our locks until it has ended */
+	while (!shall_run && waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
+		;
 }
 
 static bool has_ended(pid_t pid, int *status)

@@ -45,7 +45,7 @@ void sn_campaign_signals_block(sigset_t *signals);
 /** Forks. Output and errors of the command go to the two files (both may be one). */
 sn_status sn_child_start(const struct sn_command_line *line, const char *output, const char *errors,
 			 const sigset_t *signals, struct sn_child *out, struct sn_error *err);
-/** Lets it run, or not at all. */
+/** Lets it run, or not at all; then it has ended. */
 void sn_child_go(struct sn_child *child, bool shall_run);
 
 enum sn_child_end { SN_CHILD_ENDED, SN_CHILD_TIMED_OUT, SN_CHILD_STOPPED };
