@@ -304,6 +304,8 @@ def shared(mpi):
     record(mpi, 4, f'shared.{mpi}', build(mpi, 'shared', SHARED))
     time = json.loads(t.run('lattice', '-f', 'json', f'shared.{mpi}').stdout)['time']
     t.check(0.35 < time['critical_path_s'] < 0.9 and 0.6 < time['work_s'] < 1.6, f'{mpi}: ranks that share a CPU work no longer', time)
+    waited = sum(row['wait_s'] for row in json.loads(t.run('comm', '--table', 'nodes', '-f', 'json', f'shared.{mpi}').stdout)['rows'])
+    t.within(waited, time['measured_wait_s'], 1e-6, f'{mpi}: waiting of ranks is that in all calls, not for messages alone')
 
 
 def names(mpi):

@@ -576,6 +576,7 @@ WRONG = {
                                        ['7:69 P09'], 'declare it __attribute__((const))'),
     'one array twice': (HEAD + f'dist ph({BOTH}) {{ }}\nint main(void) {{ ph(A, A); return 0; }}\n', ['5:24 P07'], "'A' is passed twice"),
     'a pointer': (BEGIN + '\tfloat *p;\n}' + TAIL, ['7:8 P08'], 'declare an array'),
+    'a pointer of the host': (HEAD + 'float *p;\n' + f'dist ph({A4}, float B[N])\n{{\n\tB[0] = 1;\n}}' + TAIL, ['4:7 P08'], 'or in a FILE.c'),
     'a pointer as a parameter': (HEAD + 'dist ph(float *A, float B[N]) { B[0] = 1; }' + TAIL, ['4:15 P08'], 'declare an array'),
     'an address': (BEGIN + '\tj = *(&i);\n}' + TAIL, ['7:6 P08'], 'use subscripts'),
     'a structure': (BEGIN + '\tstruct { int a; } s;\n\tA[0] = 1;\n}' + TAIL, ['7:2 P08'], 'use arrays'),

@@ -1,6 +1,7 @@
 /* Messages and broadcasts by rank and function. */
 #include "mpi/lattice/comm.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,26 +98,32 @@ static void broadcast_add(struct adder *a, const struct sn_mpi_operation *operat
 				    parts[i].bytes_in);
 }
 
+/* After the messages: what a rank waited for them is known then. */
 static void ranks_time(struct adder *a)
 {
 	const struct sn_mpi *mpi = a->mpi;
 
 	for (size_t i = 0, end; i < mpi->events.count; i = end) {
 		uint32_t process = mpi->events.items[i].process;
-		int64_t last_ns = 0;
+		int64_t last_ns = 0, wait_ns = 0;
+		double for_messages_s;
 
 		for (end = i; end < mpi->events.count && mpi->events.items[end].process == process;
-		     end++)
+		     end++) {
+			wait_ns += mpi->events.items[end].wait_ns;
 			if (mpi->events.items[end].t1_ns > last_ns)
 				last_ns = mpi->events.items[end].t1_ns;
-		if (mpi->ranks[process] >= 0)
-			sn_vec_push(
-				&a->profile->phase_times,
-				(struct sn_comm_phase_time){
-					.node = mpi->ranks[process],
-					.calls = 1,
-					.run_s = (double)(last_ns - mpi->events.items[i].t1_ns) /
-						 1e9 });
+		}
+		if (mpi->ranks[process] < 0)
+			continue;
+		for_messages_s = sn_comm_node_wait_s(a->profile, mpi->ranks[process]);
+		sn_vec_push(
+			&a->profile->phase_times,
+			(struct sn_comm_phase_time){
+				.node = mpi->ranks[process],
+				.calls = 1,
+				.run_s = (double)(last_ns - mpi->events.items[i].t1_ns) / 1e9,
+				.other_wait_s = fmax(0, (double)wait_ns / 1e9 - for_messages_s) });
 	}
 }
 

@@ -267,7 +267,8 @@ static void check_call(struct sn_pnd_parser *p, const struct sn_pnd_phase *phase
 		}
 		if (!is_named(p->program, arg)) {
 			sn_pnd_report(p->diags, arg->count ? t->pos : name->pos, 7,
-				      "the parameter '%s' takes a whole array by its name",
+				      "the parameter '%s' takes a whole array by its name, or a "
+				      "pointer by that of a variable: double *p = ...;",
 				      param->name);
 			continue;
 		}

@@ -166,7 +166,8 @@ struct sn_pnd_var *sn_pnd_parse_declarator(struct sn_pnd_parser *p, enum sn_pnd_
 
 	if (sn_pnd_at_punct(p, '*')) {
 		sn_pnd_report(p->diags, name->pos, 8,
-			      "pointers are not in Pandore C; declare an array");
+			      "pointers are not in Pandore C; declare an array%s",
+			      sn_pnd_for_host(p));
 		return NULL;
 	}
 	if (sn_pnd_refuse_word(p))

@@ -165,11 +165,19 @@ static bool refuse_typedef(struct sn_pnd_parser *p)
 		if (sn_pnd_at_word(p, names[i].name)) {
 			sn_pnd_report(p->diags, sn_pnd_peek(p, 0)->pos, 8,
 				      "'%s' is a type of a header, which is for the host alone; "
-				      "write %s",
-				      names[i].name, names[i].ours);
+				      "write %s%s",
+				      names[i].name, names[i].ours, sn_pnd_for_host(p));
 			return true;
 		}
 	return false;
+}
+
+const char *sn_pnd_for_host(const struct sn_pnd_parser *p)
+{
+	return p->phase || p->function
+		       ? ""
+		       : ". What only the host uses may stand within its functions, "
+			 "or in a FILE.c that is named behind this one";
 }
 
 bool sn_pnd_refuse_word(struct sn_pnd_parser *p)
@@ -196,7 +204,8 @@ bool sn_pnd_refuse_word(struct sn_pnd_parser *p)
 
 	for (size_t i = 0; t->kind == SN_TOK_IDENT && i < sizeof(refused) / sizeof(*refused); i++)
 		if (t->text[0] == refused[i].word[0] && !strcmp(t->text, refused[i].word)) {
-			sn_pnd_report(p->diags, t->pos, 8, "%s", refused[i].reason);
+			sn_pnd_report(p->diags, t->pos, 8, "%s%s", refused[i].reason,
+				      sn_pnd_for_host(p));
 			return true;
 		}
 	return refuse_typedef(p);

@@ -52,6 +52,8 @@ bool sn_pnd_parse_type(struct sn_pnd_parser *p, const char *what, enum sn_pnd_ty
 void sn_pnd_refuse_type(struct sn_pnd_parser *p, size_t length);
 /** Words of C that Pandore C leaves out (P08), reported with a reason; false if it is none. */
 bool sn_pnd_refuse_word(struct sn_pnd_parser *p);
+/** What to do, after a finding outside of phases and functions, with what only the host uses; "" within. */
+const char *sn_pnd_for_host(const struct sn_pnd_parser *p);
 bool sn_pnd_is_keyword(const char *name);
 
 /** The body of a phase or function, with the counters that its loops declare. */

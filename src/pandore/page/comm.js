@@ -209,7 +209,8 @@ function zoneRows(p) {
 
 function nodeRows(p) {
 	return Array.from({ length: p.nodes }, (_, node) => {
-		const wait_s = sum(p.traffic.filter((r) => r.to === node), (r) => r.wait_s);
+		const wait_s = sum(p.traffic.filter((r) => r.to === node), (r) => r.wait_s) +
+			sum(p.phase_times.filter((r) => r.node === node), (r) => r.other_wait_s);
 		return { node, assignments: sum(p.assignments.filter((r) => r.node === node), (r) => r.count), wait_s,
 			busy_s: sum(p.phase_times.filter((r) => r.node === node), (r) => r.run_s) - wait_s,
 			sent: sum(p.traffic.filter((r) => r.from === node), (r) => r.messages),

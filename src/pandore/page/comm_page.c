@@ -79,6 +79,7 @@ static void write_times(struct sn_json *json, const struct sn_comm_profile *p)
 		sn_json_member_double(json, "trigger_wait_s", t->trigger_wait_s);
 		sn_json_member_double(json, "distribution_s", t->distribution_s);
 		sn_json_member_double(json, "run_s", t->run_s);
+		sn_json_member_double(json, "other_wait_s", t->other_wait_s);
 		sn_json_member_double(json, "collection_s", t->collection_s);
 		sn_json_close(json);
 	}

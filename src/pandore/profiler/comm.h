@@ -35,6 +35,7 @@ struct sn_comm_phase_time {
 	int phase, node;
 	uint64_t calls;
 	double trigger_wait_s, distribution_s, run_s, collection_s;
+	double other_wait_s; /* in run_s: for others, but for no message (of programs of MPI) */
 };
 
 struct sn_comm_zone_time {
@@ -103,6 +104,8 @@ double sn_comm_arc_value(const struct sn_comm_arc *arc, enum sn_comm_value value
 
 /** Largest over mean, over the nodes; 1 is perfect, NaN if nothing was done. */
 double sn_comm_balance(const double *by_node, int nodes);
+/** What a node waited for others while it ran. */
+double sn_comm_node_wait_s(const struct sn_comm_profile *profile, int node);
 /** Sums for each node: assignments executed, and seconds in phases less those spent waiting. */
 void sn_comm_node_sums(const struct sn_comm_profile *profile, double *assignments, double *busy_s);
 

@@ -233,6 +233,18 @@ double sn_comm_balance(const double *by_node, int nodes)
 	return sum > 0 ? largest * nodes / sum : NAN;
 }
 
+double sn_comm_node_wait_s(const struct sn_comm_profile *p, int node)
+{
+	double wait_s = 0;
+
+	for (size_t i = 0; i < p->traffic.count; i++)
+		wait_s += p->traffic.items[i].to == node ? p->traffic.items[i].wait_s : 0;
+	for (size_t i = 0; i < p->phase_times.count; i++)
+		if (p->phase_times.items[i].node == node)
+			wait_s += p->phase_times.items[i].other_wait_s;
+	return wait_s;
+}
+
 void sn_comm_node_sums(const struct sn_comm_profile *p, double *assignments, double *busy_s)
 {
 	for (int n = 0; n < p->nodes; n++)
@@ -241,8 +253,8 @@ void sn_comm_node_sums(const struct sn_comm_profile *p, double *assignments, dou
 		assignments[p->assignments.items[i].node] += (double)p->assignments.items[i].count;
 	for (size_t i = 0; i < p->phase_times.count; i++)
 		busy_s[p->phase_times.items[i].node] += p->phase_times.items[i].run_s;
-	for (size_t i = 0; i < p->traffic.count; i++)
-		busy_s[p->traffic.items[i].to] -= p->traffic.items[i].wait_s;
+	for (int n = 0; n < p->nodes; n++)
+		busy_s[n] -= sn_comm_node_wait_s(p, n);
 }
 
 struct sn_comm_totals sn_comm_total(const struct sn_comm_profile *p)
@@ -255,13 +267,11 @@ struct sn_comm_totals sn_comm_total(const struct sn_comm_profile *p)
 		t.wait_s += p->traffic.items[i].wait_s;
 	}
 	for (int n = 0; n < p->nodes; n++) {
-		double run_s = 0, wait_s = 0;
+		double run_s = 0, wait_s = sn_comm_node_wait_s(p, n);
 
 		for (size_t i = 0; i < p->phase_times.count; i++)
 			run_s += p->phase_times.items[i].node == n ? p->phase_times.items[i].run_s
 								   : 0;
-		for (size_t i = 0; i < p->traffic.count; i++)
-			wait_s += p->traffic.items[i].to == n ? p->traffic.items[i].wait_s : 0;
 		t.work_s += run_s - wait_s;
 		t.longest_s = fmax(t.longest_s, run_s - wait_s);
 		t.run_s = fmax(t.run_s, run_s);

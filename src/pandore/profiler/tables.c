@@ -162,7 +162,6 @@ static void fill_nodes(const struct sn_comm_profile *p, const double *assignment
 {
 	sn_table_init(table, node_columns, sizeof(node_columns) / sizeof(*node_columns));
 	for (int n = 0; n < p->nodes; n++) {
-		double wait_s = 0;
 		uint64_t sent = 0, received = 0;
 
 		for (size_t k = 0; k < p->traffic.count; k++) {
@@ -170,13 +169,12 @@ static void fill_nodes(const struct sn_comm_profile *p, const double *assignment
 
 			sent += t->from == n ? t->messages : 0;
 			received += t->to == n ? t->messages : 0;
-			wait_s += t->to == n ? t->wait_s : 0;
 		}
 		sn_table_add_row(table);
 		sn_table_set_int(table, 0, n);
 		sn_table_set_int(table, 1, (int64_t)assignments[n]);
 		sn_table_set_real(table, 2, busy_s[n]);
-		sn_table_set_real(table, 3, wait_s);
+		sn_table_set_real(table, 3, sn_comm_node_wait_s(p, n));
 		sn_table_set_int(table, 4, (int64_t)sent);
 		sn_table_set_int(table, 5, (int64_t)received);
 	}
