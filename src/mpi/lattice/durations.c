@@ -1,10 +1,10 @@
 /*
  * How long the work before a call took, and the call itself without its waiting. A rank that does the same
- * several times, between the same two places of the program, gets the median (of a call the lower quartile), and no more than it ran and was blocked: time
- * in which a thread had no CPU is the machine's. The samples of a rank say how long it ran; other threads of it count, too, so
- * of ranks with several threads less is left out.
+ * several times, between the same two places of the program, gets the median (of a call the lower quartile), less the share in
+ * which its thread neither ran nor was blocked: that it had no CPU is the machine's affair. Samples say how long it ran.
  */
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -53,46 +53,92 @@ static double share_with_cpu(const struct spent *spent)
 	return spent->samples < SAMPLES_OF_LEAST || share > 1 ? 1 : share;
 }
 
-/* Where a moment of a process lies: in the work or the call of a node; NULL: after all. */
-static struct spent *spent_at(const struct sn_mpi_nodes *nodes, struct spent *work,
-			      struct spent *call, uint32_t thread, int64_t time_ns)
-{
-	uint32_t process =
-		nodes->process_of[nodes->program->experiment->threads.items[thread].process];
-	const struct sn_mpi_node *node =
-		process == SN_NONE ? NULL : sn_mpi_node_at(nodes, process, time_ns);
+/* What is spent in which nodes. */
+struct spender {
+	const struct sn_mpi_nodes *nodes;
+	const uint32_t *first_thread; /* by process of the experiment */
+	struct spent *work, *call;    /* by node */
+};
 
-	if (!node)
-		return NULL;
-	return &(time_ns <= node->t0_ns ? work : call)[node - nodes->items.items];
+static bool is_its_thread(const struct spender *s, const struct sn_mpi_node *node, uint32_t thread)
+{
+	uint32_t process = s->nodes->program->experiment->threads.items[thread].process;
+	uint32_t number =
+		node->event == SN_NONE ? 0 : s->nodes->mpi->events.items[node->event].thread;
+
+	return thread == s->first_thread[process] + number;
 }
 
-/* Of each node what was spent in its work and in its call. */
+/* The node of a thread at a moment; NULL: after all, or of another thread. */
+static const struct sn_mpi_node *node_of(const struct spender *s, uint32_t thread, int64_t time_ns)
+{
+	uint32_t process =
+		s->nodes->process_of[s->nodes->program->experiment->threads.items[thread].process];
+	const struct sn_mpi_node *node =
+		process == SN_NONE ? NULL : sn_mpi_node_at(s->nodes, process, time_ns);
+
+	return node && is_its_thread(s, node, thread) ? node : NULL;
+}
+
+static struct spent *spent_of(const struct spender *s, const struct sn_mpi_node *node,
+			      int64_t time_ns)
+{
+	return &(time_ns <= node->t0_ns ? s->work : s->call)[node - s->nodes->items.items];
+}
+
+static void waits_add(const struct spender *s)
+{
+	const struct sn_experiment *e = s->nodes->program->experiment;
+
+	for (size_t i = 0; i < e->waits.count; i++) {
+		const struct sn_wait *wait = &e->waits.items[i];
+		const struct sn_mpi_node *node = node_of(s, wait->thread, wait->time_ns);
+		double left_s;
+
+		if (!node)
+			continue;
+		left_s = (double)((wait->time_ns <= node->t0_ns ? node->t0_ns : node->t1_ns) -
+				  wait->time_ns) /
+			 1e9;
+		spent_of(s, node, wait->time_ns)->blocked_s +=
+			fmin((double)wait->duration_ns / 1e9, left_s);
+	}
+}
+
+static uint32_t *first_threads(const struct sn_experiment *e)
+{
+	uint32_t *first = sn_alloc_zeroed(e->processes.count + 1, sizeof(*first));
+
+	for (uint32_t t = (uint32_t)e->threads.count; t-- > 0;)
+		first[e->threads.items[t].process] = t;
+	return first;
+}
+
+/* Of each node what its thread spent in its work and in its call. */
 static void spent_find(const struct sn_mpi_nodes *nodes, struct spent *work, struct spent *call)
 {
 	const struct sn_experiment *e = nodes->program->experiment;
-	struct spent *spent;
+	uint32_t *first = first_threads(e);
+	struct spender s = { nodes, first, work, call };
 
 	for (size_t i = 0; i < e->samples.count; i++) {
 		const struct sn_sample *sample = &e->samples.items[i];
+		const struct sn_mpi_node *node = node_of(&s, sample->thread, sample->time_ns);
 
-		spent = spent_at(nodes, work, call, sample->thread, sample->time_ns);
-		if (spent) {
+		if (node) {
+			struct spent *spent = spent_of(&s, node, sample->time_ns);
+
 			spent->ran_s += (double)sample->cpu_ns / 1e9;
 			spent->samples++;
 		}
 	}
-	for (size_t i = 0; i < e->waits.count; i++) {
-		const struct sn_wait *wait = &e->waits.items[i];
-
-		spent = spent_at(nodes, work, call, wait->thread, wait->time_ns);
-		if (spent)
-			spent->blocked_s += (double)wait->duration_ns / 1e9;
-	}
+	waits_add(&s);
 	for (size_t i = 0; i < nodes->items.count; i++) {
+		assert(nodes->items.items);
 		work[i].wall_s = nodes->items.items[i].work_s;
 		call[i].wall_s = nodes->items.items[i].call_s;
 	}
+	free(first);
 }
 
 /* spent: by node. */
