@@ -69,6 +69,28 @@ static bool is_its_thread(const struct spender *s, const struct sn_mpi_node *nod
 	return thread == s->first_thread[process] + number;
 }
 
+/* The call of a node; NULL: it is a label, or where a call with two nodes begins. */
+static const struct sn_mpi_event *call_of(const struct sn_mpi_nodes *nodes,
+					  const struct sn_mpi_node *node)
+{
+	return node->event == SN_NONE || node->is_begin ? NULL
+							: &nodes->mpi->events.items[node->event];
+}
+
+/* The node that has the time of the call in which a moment of this node is. */
+static const struct sn_mpi_node *with_call(const struct sn_mpi_nodes *nodes,
+					   const struct sn_mpi_node *node, int64_t time_ns)
+{
+	const struct sn_mpi_node *end = nodes->items.items + nodes->first[node->process + 1];
+
+	if (!node->is_begin || time_ns <= node->t0_ns)
+		return node;
+	for (const struct sn_mpi_node *other = node + 1; other < end; other++)
+		if (other->event == node->event)
+			return other;
+	return node;
+}
+
 /* The node of a thread at a moment; NULL: after all, or of another thread. */
 static const struct sn_mpi_node *node_of(const struct spender *s, uint32_t thread, int64_t time_ns)
 {
@@ -77,13 +99,20 @@ static const struct sn_mpi_node *node_of(const struct spender *s, uint32_t threa
 	const struct sn_mpi_node *node =
 		process == SN_NONE ? NULL : sn_mpi_node_at(s->nodes, process, time_ns);
 
-	return node && is_its_thread(s, node, thread) ? node : NULL;
+	return node && is_its_thread(s, node, thread) ? with_call(s->nodes, node, time_ns) : NULL;
+}
+
+static bool is_in_call(const struct spender *s, const struct sn_mpi_node *node, int64_t time_ns)
+{
+	const struct sn_mpi_event *call = call_of(s->nodes, node);
+
+	return call && time_ns > call->t0_ns;
 }
 
 static struct spent *spent_of(const struct spender *s, const struct sn_mpi_node *node,
 			      int64_t time_ns)
 {
-	return &(time_ns <= node->t0_ns ? s->work : s->call)[node - s->nodes->items.items];
+	return &(is_in_call(s, node, time_ns) ? s->call : s->work)[node - s->nodes->items.items];
 }
 
 static void waits_add(const struct spender *s)
@@ -97,7 +126,7 @@ static void waits_add(const struct spender *s)
 
 		if (!node)
 			continue;
-		left_s = (double)((wait->time_ns <= node->t0_ns ? node->t0_ns : node->t1_ns) -
+		left_s = (double)((is_in_call(s, node, wait->time_ns) ? node->t1_ns : node->t0_ns) -
 				  wait->time_ns) /
 			 1e9;
 		spent_of(s, node, wait->time_ns)->blocked_s +=
@@ -134,9 +163,12 @@ static void spent_find(const struct sn_mpi_nodes *nodes, struct spent *work, str
 	}
 	waits_add(&s);
 	for (size_t i = 0; i < nodes->items.count; i++) {
+		const struct sn_mpi_event *event = call_of(nodes, &nodes->items.items[i]);
+
 		assert(nodes->items.items);
 		work[i].wall_s = nodes->items.items[i].work_s;
-		call[i].wall_s = nodes->items.items[i].call_s;
+		if (event) /* with its waiting, in which it may run, too */
+			call[i].wall_s = (double)(event->t1_ns - event->t0_ns) / 1e9;
 	}
 	free(first);
 }
