@@ -190,18 +190,18 @@ static void durations_settle(struct sn_mpi_nodes *nodes, struct timed *timed,
 	qsort(timed, count, sizeof(*timed), timed_compare);
 	for (size_t first = 0, end; first < count; first = end) {
 		struct spent together = { 0 };
-		double median, share;
+		double typical, share;
 
 		for (end = first; end < count && timed[end].key == timed[first].key; end++)
 			spent_add(&together, &timed[end].spent);
 		/* a call without its waiting takes what it takes when nothing is in its way */
-		median = timed[first + (end - first) / (of_work ? 2 : 4)].seconds;
+		typical = timed[first + (end - first) / (of_work ? 2 : 4)].seconds;
 		if (together.samples < SAMPLES_OF_LEAST)
 			together = of_process[nodes->items.items[timed[first].node].process];
 		share = share_with_cpu(&together);
 		for (size_t i = first; i < end; i++) {
 			struct sn_mpi_node *node = &nodes->items.items[timed[i].node];
-			double whole = end - first >= MEDIAN_OF_LEAST ? median : timed[i].seconds;
+			double whole = end - first >= MEDIAN_OF_LEAST ? typical : timed[i].seconds;
 
 			*(of_work ? &node->work_s : &node->call_s) = whole * share;
 		}

@@ -145,3 +145,21 @@ void sn_search_set_print(const struct sn_member *members, const uint32_t *indice
 	}
 	free(numbers);
 }
+
+void sn_search_who_print(const struct sn_finding *finding, enum sn_key key, struct sn_text *out)
+{
+	uint32_t *indices = sn_alloc_zeroed(finding->members.count + 1, sizeof(*indices));
+	size_t count = 0;
+
+	for (size_t i = 0; i < finding->members.count; i++) {
+		uint32_t index = key == SN_KEY_PROCESS ? finding->members.items[i].process
+						       : finding->members.items[i].thread;
+
+		if (index != SN_ALL)
+			indices[count++] = index;
+	}
+	if (count)
+		sn_search_set_print(finding->recorded->tables->members[key].items, indices, count,
+				    out);
+	free(indices);
+}

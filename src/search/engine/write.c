@@ -28,21 +28,11 @@ static void line_write(struct sn_json *json, const char *key, uint32_t line)
 static void set_write(const struct sn_finding *f, enum sn_key key, struct sn_json *json,
 		      const char *name)
 {
-	uint32_t *indices = sn_alloc_zeroed(f->members.count + 1, sizeof(*indices));
 	struct sn_text text = { 0 };
-	size_t count = 0;
 
-	for (size_t i = 0; i < f->members.count; i++) {
-		uint32_t index = key == SN_KEY_PROCESS ? f->members.items[i].process
-						       : f->members.items[i].thread;
-
-		if (index != SN_ALL)
-			indices[count++] = index;
-	}
-	sn_search_set_print(f->recorded->tables->members[key].items, indices, count, &text);
-	sn_json_member_string(json, name, count ? text.chars : NULL);
+	sn_search_who_print(f, key, &text);
+	sn_json_member_string(json, name, text.chars);
 	sn_text_free(&text);
-	free(indices);
 }
 
 static int members_compare(const void *left, const void *right)

@@ -28,23 +28,6 @@ static void number_put(double value, FILE *out)
 		fprintf(out, "\t%.9g", value);
 }
 
-static void set_add(const struct sn_finding *f, enum sn_key key, struct sn_text *out)
-{
-	uint32_t *indices = sn_alloc_zeroed(f->members.count + 1, sizeof(*indices));
-	size_t count = 0;
-
-	for (size_t i = 0; i < f->members.count; i++) {
-		uint32_t index = key == SN_KEY_PROCESS ? f->members.items[i].process
-						       : f->members.items[i].thread;
-
-		if (index != SN_ALL)
-			indices[count++] = index;
-	}
-	if (count)
-		sn_search_set_print(f->recorded->tables->members[key].items, indices, count, out);
-	free(indices);
-}
-
 /* "0-2: 0.12; 3: 0.40": who, and the mean of a class. */
 static void classes_add(const struct sn_finding *f, struct sn_text *out)
 {
@@ -109,8 +92,8 @@ static void row_put(const struct sn_search *s, const struct sn_finding *f, const
 	double half_width = f->severity * (1 - f->confidence);
 	struct sn_text text[4] = { 0 };
 
-	set_add(f, SN_KEY_PROCESS, &text[0]);
-	set_add(f, SN_KEY_THREAD, &text[1]);
+	sn_search_who_print(f, SN_KEY_PROCESS, &text[0]);
+	sn_search_who_print(f, SN_KEY_THREAD, &text[1]);
 	classes_add(f, &text[2]);
 	sentence_add(s, f, &text[3]);
 	fputs(kind, out);
