@@ -289,6 +289,50 @@ def live_until_death():
           'a node that dies leaves the live trace up to then', ran.stderr, got.get('events'), lattice.stderr)
 
 
+ENDS = '''#define P 2
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+double f(double x, int s) __attribute__((const));
+double f(double x, int s) { if (x > 5 && s) { kill(getppid(), s); sleep(50); } return x + 1; }
+double A[8];
+dist chain(double A[8] by block(4) map regular(0), int s) { int i; for (i = 1; i < 8; i++) A[i] = f(A[i-1], s); }
+static void leave(int s) { exit(s); }
+int main(int argc, char **argv)
+{
+	int s = atoi(argv[1]);
+	if (s == 50) _exit(s);
+	if (s == 10) signal(s, leave);
+	chain(A, s);
+	return argc;
+}
+'''
+
+
+def measured_until_death():
+    """Profile and trace of a run that ends in a phase, however it ends."""
+    write('ends.pnd', ENDS)
+    made = run(sonde, 'pandore', 'compile', 'ends.pnd', '-o', 'ends', '--scheme', 'naive', '--trace', '--profile')
+    endings = {'SIGTERM': 15, 'SIGINT': 2, 'SIGKILL': 9, 'SIGSEGV': 11, 'exit() in a handler': 10}
+    for name, number in endings.items():
+        for path in ('ends.profile.json', 'ends.trace.jsonl'):
+            if os.path.exists(path):
+                os.unlink(path)
+        ran = run('./ends', str(number))
+        messages = run(sonde, 'comm', 'ends.profile.json', '--format', 'json')
+        messages = sum(r['messages'] for r in json.loads(messages.stdout)['rows']) if messages.stdout else None
+        lattice = run(sonde, 'lattice', 'ends.trace.jsonl', '--format', 'json')
+        got = json.loads(lattice.stdout) if lattice.stdout else {}
+        check(ran.returncode == (10 if number == 10 else -number) and messages == 1
+              and (got.get('events'), got.get('cuts')) == (6, '7') and ran.stderr.count('\n') == 1,
+              f'a run that ends by {name} leaves profile and trace up to then', made.stderr, ran.returncode,
+              ran.stderr, messages, lattice.stderr)
+    os.unlink('ends.profile.json')
+    ran = run('./ends', '50')
+    check(ran.returncode == 50 and run(sonde, 'comm', 'ends.profile.json').returncode == 0,
+          'so does one that ends by _exit()', ran.returncode, ran.stderr)
+
+
 # ---- broadcasts ----
 TRACE_OF = '''
 #define P 4
@@ -1405,6 +1449,7 @@ def main():
         types()
         live()
         live_until_death()
+        measured_until_death()
         broadcasts()
         reassociation()
         explained()

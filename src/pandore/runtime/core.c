@@ -27,7 +27,7 @@ enum {
 struct pd_state pd_state;
 int pd_nodes;
 
-static bool is_finished;
+static bool is_finished, is_calling;
 
 int pd_node(void)
 {
@@ -436,17 +436,14 @@ static void run_node(int phase, void **storage, const union pd_scalar *scalars,
 		     const struct argument *arguments)
 {
 	const struct pd_phase *ph = &pd_state.program->phases[phase];
-	struct pd_phase_times *times = &pd_state.phase_times[phase];
-	uint64_t start = pd_now_ticks();
 
+	pd_measure_run_begin(phase);
 	for (int i = 0; i < ph->param_count; i++)
 		if (ph->arrays[i] &&
 		    (arguments[i].passed.is_brought || ph->arrays[i]->mode != PD_IN))
 			pd_changed(storage[i]);
-	pd_state.event_ticks = start;
 	pd_state.program->phases[phase].run(storage, scalars);
-	times->run_ticks += pd_now_ticks() - start;
-	times->calls++;
+	pd_measure_run_end(phase);
 }
 
 /* ---- nodes ---- */
@@ -712,6 +709,7 @@ void pd_call(int phase, void *const *arrays, const union pd_scalar *scalars, con
 	size_t bytes = arguments_bytes(ph);
 	int wants_end = !is_ahead || unfinished >= UNFINISHED_MAX;
 
+	is_calling = true;
 	if (ph->lay_out)
 		ph->lay_out(scalars);
 	check_arguments(ph, arrays, rows);
@@ -751,6 +749,7 @@ void pd_call(int phase, void *const *arrays, const union pd_scalar *scalars, con
 		hear_ends();
 	else
 		unfinished++;
+	is_calling = false;
 }
 
 static void finish(void)
@@ -758,11 +757,16 @@ static void finish(void)
 	if (is_finished)
 		return;
 	is_finished = true;
+	if (is_calling && pd_net_kill()) { /* exit() in a handler of a signal */
+		pd_keep_end(false);
+		return;
+	}
 	wait_for_ends();
 	for (int node = 0; node < pd_state.program->nodes; node++)
 		if (is_remote(node))
 			send_trigger(node, (struct trigger){ END, 0 });
 	pd_measure_collect();
+	pd_keep_end(true);
 	pd_net_finish();
 }
 
@@ -780,12 +784,14 @@ int pd_main(const struct pd_program *program, int argc, char **argv, int (*host)
 	pd_state.host_process = program->host_inside ? 0 : pd_nodes;
 	pd_state.process_count = pd_nodes + !program->host_inside;
 	pd_clocks_begin();
+	pd_keep_begin();
 	pd_state.me = pd_net_start(pd_state.process_count, pd_nodes, pd_state.host_process);
 	pd_measure_start();
 	if (pd_state.me != pd_state.host_process) {
 		node_loop();
 		_exit(0);
 	}
+	pd_keep_watch();
 	atexit(finish);
 	status = host(argc, argv);
 	finish();

@@ -77,15 +77,20 @@ bool pd_net_has_last_word(void)
 	return !shared || !atomic_exchange(&shared->explained, 1);
 }
 
+bool pd_net_kill(void)
+{
+	for (int i = 0; shared && me == host && i < process_count; i++)
+		if (i != host && children[i] > 0)
+			kill(children[i], SIGKILL);
+	return true;
+}
+
 void pd_net_abort(void)
 {
-	if (shared) {
+	if (shared)
 		atomic_store(&shared->ended, 1);
-		if (me == host)
-			for (int i = 0; i < process_count; i++)
-				if (i != host && children[i] > 0)
-					kill(children[i], SIGKILL);
-	}
+	pd_net_kill();
+	pd_keep_end(false);
 	_exit(1);
 }
 
@@ -419,6 +424,8 @@ static void die_of_signal(int number)
 	if (!atomic_exchange(&shared->explained, 1) &&
 	    write(STDERR_FILENO, sentence, (size_t)length) < 0)
 		_exit(1);
+	pd_net_kill();
+	pd_keep_end(false);
 	raise(number); /* blocked until we return, then by default: the shell sees the signal */
 }
 

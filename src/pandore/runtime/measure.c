@@ -11,6 +11,7 @@
 struct pd_counter *pd_counters;
 uint64_t *pd_executions;
 
+static struct pd_measured kept;
 static struct pd_event *events;
 static size_t event_count, event_capacity;
 
@@ -38,15 +39,48 @@ static size_t counter_count(void)
 	return (size_t)p->site_count * (size_t)p->nodes;
 }
 
+static uint64_t host_hash(void)
+{
+	char name[256] = "";
+	uint64_t hash = 14695981039346656037ULL; /* FNV-1a */
+
+	gethostname(name, sizeof(name) - 1);
+	for (const char *c = name; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 1099511628211ULL;
+	return hash;
+}
+
+static uint64_t cpus_allowed(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) ? 0 : (uint64_t)CPU_COUNT(&set);
+}
+
+static struct pd_summary summarize(void)
+{
+	uint64_t ticks, ns;
+
+	pd_clocks_read(&ticks, &ns);
+	ticks -= pd_state.start_ticks;
+	ns -= pd_state.start_ns;
+	return (struct pd_summary){
+		event_count,	      wait_count,	 ticks ? (double)ns / (double)ticks : 1,
+		pd_state.start_ticks, pd_state.start_ns, host_hash(),
+		cpus_allowed()
+	};
+}
+
 void pd_measure_start(void)
 {
 	const struct pd_program *p = pd_state.program;
 
-	pd_counters = pd_alloc_zeroed(counter_count(), sizeof(*pd_counters));
-	pd_executions = pd_alloc_zeroed((size_t)p->point_count, sizeof(*pd_executions));
-	pd_state.phase_times =
-		pd_alloc_zeroed((size_t)p->phase_count, sizeof(struct pd_phase_times));
-	pd_state.zone_times = pd_alloc_zeroed((size_t)p->zone_count, sizeof(struct pd_zone_times));
+	if (!pd_keep_open(pd_state.me, &kept))
+		pd_die_out_of_memory();
+	pd_counters = kept.counters;
+	pd_executions = kept.executions;
+	pd_state.phase_times = kept.phases;
+	pd_state.zone_times = kept.zones;
 	pd_state.zone_entered = pd_alloc_zeroed((size_t)p->zone_count, sizeof(uint64_t));
 	sent_messages = pd_alloc_zeroed((size_t)p->nodes, sizeof(uint64_t));
 	sent_bytes = pd_alloc_zeroed((size_t)p->nodes, sizeof(uint64_t));
@@ -54,11 +88,32 @@ void pd_measure_start(void)
 	if (p->has_trace)
 		pd_clocks_meet_first();
 	pd_clocks_read(&pd_state.start_ticks, &pd_state.start_ns);
+	kept.head->summary = summarize();
 	if (p->has_trace && pd_state.me == pd_state.host_process)
 		pd_live_begin();
 }
 
 /* ---- while phases run ---- */
+
+static void set_running(int phase)
+{
+	__atomic_store_n(&kept.head->running, phase, __ATOMIC_RELEASE);
+}
+
+void pd_measure_run_begin(int phase)
+{
+	pd_state.event_ticks = kept.head->running_since = pd_now_ticks();
+	set_running(phase + 1);
+}
+
+void pd_measure_run_end(int phase)
+{
+	struct pd_phase_times *times = &pd_state.phase_times[phase];
+
+	set_running(0);
+	times->run_ticks += pd_now_ticks() - kept.head->running_since;
+	times->calls++;
+}
 
 void pd_measure_sent(int to, size_t bytes)
 {
@@ -126,6 +181,21 @@ static size_t wait_columns(void)
 	return (size_t)pd_state.program->nodes + 1;
 }
 
+static void *grow(enum pd_measured_list list, void *old, size_t old_bytes, size_t bytes)
+{
+	void *memory = pd_keep_grow(pd_state.me, list, old, old_bytes, bytes);
+
+	if (!memory)
+		pd_die_out_of_memory();
+	return memory;
+}
+
+/* After what is counted: who reads the one sees the other. */
+static void set_count(uint64_t *place, size_t count)
+{
+	__atomic_store_n(place, count, __ATOMIC_RELEASE);
+}
+
 /* The row for the event that is about to be recorded, or NULL: it waited for no other node. */
 static const uint32_t *add_wait(void)
 {
@@ -139,14 +209,15 @@ static const uint32_t *add_wait(void)
 	if (!others)
 		return NULL;
 	if (wait_count == wait_capacity) {
+		size_t old = wait_capacity, row_bytes = wait_columns() * sizeof(*waits);
+
 		wait_capacity = wait_capacity ? wait_capacity * 2 : 16;
-		waits = realloc(waits, wait_capacity * wait_columns() * sizeof(*waits));
-		if (!waits)
-			pd_die_out_of_memory();
+		waits = grow(PD_MEASURED_WAITS, waits, old * row_bytes, wait_capacity * row_bytes);
 	}
 	row = waits + wait_count++ * wait_columns();
 	row[0] = (uint32_t)event_count;
 	memcpy(row + 1, host_order, sizeof(*row) * (wait_columns() - 1));
+	set_count(&kept.head->summary.wait_count, wait_count);
 	return row;
 }
 
@@ -202,10 +273,10 @@ static uint32_t record(enum pd_event_kind kind, int what, int peer, uint32_t pee
 	const uint32_t *wait = add_wait();
 
 	if (event_count == event_capacity) {
+		size_t old = event_capacity * sizeof(*events);
+
 		event_capacity = event_capacity ? event_capacity * 2 : 4096;
-		events = realloc(events, event_capacity * sizeof(*events));
-		if (!events)
-			pd_die_out_of_memory();
+		events = grow(PD_MEASURED_EVENTS, events, old, event_capacity * sizeof(*events));
 	}
 	events[event_count] = (struct pd_event){ (uint32_t)kind,
 						 (uint32_t)what,
@@ -214,8 +285,9 @@ static uint32_t record(enum pd_event_kind kind, int what, int peer, uint32_t pee
 						 ticks_with_cpu(now, now - pd_state.event_ticks),
 						 now - pd_state.start_ticks };
 	pd_live_event((uint32_t)event_count, &events[event_count], wait);
+	set_count(&kept.head->summary.event_count, ++event_count);
 	pd_state.event_ticks = pd_now_ticks();
-	return (uint32_t)event_count++;
+	return (uint32_t)event_count - 1;
 }
 
 void pd_trace_point(int point)
@@ -262,38 +334,6 @@ static void give_counts(void)
 				(unsigned long long)sent_bytes[to]);
 	if (file)
 		fclose(file);
-}
-
-static uint64_t host_hash(void)
-{
-	char name[256] = "";
-	uint64_t hash = 14695981039346656037ULL; /* FNV-1a */
-
-	gethostname(name, sizeof(name) - 1);
-	for (const char *c = name; *c; c++)
-		hash = (hash ^ (unsigned char)*c) * 1099511628211ULL;
-	return hash;
-}
-
-static uint64_t cpus_allowed(void)
-{
-	cpu_set_t set;
-
-	return sched_getaffinity(0, sizeof(set), &set) ? 0 : (uint64_t)CPU_COUNT(&set);
-}
-
-static struct pd_summary summarize(void)
-{
-	uint64_t ticks, ns;
-
-	pd_clocks_read(&ticks, &ns);
-	ticks -= pd_state.start_ticks;
-	ns -= pd_state.start_ns;
-	return (struct pd_summary){
-		event_count,	      wait_count,	 ticks ? (double)ns / (double)ticks : 1,
-		pd_state.start_ticks, pd_state.start_ns, host_hash(),
-		cpus_allowed()
-	};
 }
 
 static void give(const void *bytes, size_t count)

@@ -32,6 +32,31 @@ struct pd_node_measure {
 	uint32_t *waits;
 };
 
+/* What a process of a run has measured so far. */
+struct pd_measured_head {
+	struct pd_summary summary;
+	int running; /* 1 + the phase that it is in; 0: none */
+	uint64_t running_since;
+};
+
+struct pd_measured {
+	struct pd_measured_head *head;
+	struct pd_counter *counters;
+	uint64_t *executions;
+	struct pd_phase_times *phases;
+	struct pd_zone_times *zones;
+};
+
+enum pd_measured_list { PD_MEASURED_EVENTS, PD_MEASURED_WAITS };
+
+/* keep.c: memory for all that. Where a run has a keeper it outlives the process. */
+
+/** The fixed part of a process's memory, zeroed if it is new. False: out of memory. */
+bool pd_keep_open(int process, struct pd_measured *kept);
+/** Memory for a list, larger than before (`old`, NULL at first). NULL: out of memory. */
+void *pd_keep_grow(int process, enum pd_measured_list list, void *old, size_t old_bytes,
+		   size_t bytes);
+
 /* files.c */
 void pd_write_profile(const struct pd_node_measure *nodes);
 void pd_write_trace(const struct pd_node_measure *nodes);

@@ -84,6 +84,11 @@ bool pd_net_has_last_word(void)
 	return true;
 }
 
+bool pd_net_kill(void)
+{
+	return false;
+}
+
 void pd_net_abort(void)
 {
 	watched->has_ended = 1;

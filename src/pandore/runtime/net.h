@@ -61,6 +61,9 @@ void pd_net_finish(void);
 /** Whether this is the one process that may say why the run ends. The others end in silence. */
 bool pd_net_has_last_word(void);
 
+/** The host: ends the nodes at once. Safe in handlers of signals. False: it did not make them. */
+bool pd_net_kill(void);
+
 /** This process said why it ends; ends all. */
 __attribute__((noreturn)) void pd_net_abort(void);
 

@@ -69,11 +69,19 @@ double pd_clocks_seconds(int node, uint64_t ns);
 /** Reads both clocks at one moment, even if the reading is interrupted. */
 void pd_clocks_read(uint64_t *ticks, uint64_t *ns);
 
+/* keep.c: if the run ends before its time, a keeper writes what was measured until then. */
+void pd_keep_begin(void); /* the host, before the nodes are made */
+void pd_keep_watch(void); /* the host, after that: signals that end it end the run in order */
+/** The host: the files are written, or are to be written now. Safe in handlers of signals. */
+void pd_keep_end(bool is_written);
+
 /* measure.c: counters and traces, brought to the host at the end and written there */
 void pd_measure_start(void);
 void pd_measure_give(void);    /* a node: to the host */
 void pd_measure_collect(void); /* the host: from all, writes the files */
 struct pd_header pd_measure_header(size_t count, int event);
+void pd_measure_run_begin(int phase); /* this process's part of a phase */
+void pd_measure_run_end(int phase);
 void pd_measure_sent(int to, size_t bytes);
 /* Trace: a send is recorded before its message leaves, with the event's index in the header; a receive
  * after. */
