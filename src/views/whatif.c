@@ -13,6 +13,7 @@
 #include "cqa/words/table.h"
 #include "cqa/words/view.h"
 #include "machine/bandwidth.h"
+#include "machine/errors.h"
 #include "views/empty.h"
 #include "views/view.h"
 
@@ -289,9 +290,12 @@ static void print_totals(const struct sn_whatif *w, FILE *out)
 	fprintf(out,
 		" Static model of %s. Where the data come from is not known: the interval goes "
 		"from all\n"
-		" in RAM to all in L1; what follows it ('no doubt' ...) is for L1.\n"
+		" in RAM to all in L1, with the model's own error (a factor of %.2f); what "
+		"follows\n"
+		" it ('no doubt' ...) is for L1.\n"
 		" Loops with figures hold %.1f %% of CPU time, %.1f %% without a doubt",
-		w->machine->title, 100 * w->analysed_share, 100 * w->reliable_share);
+		w->machine->title, sn_machine_ratio_error(w->machine->name),
+		100 * w->analysed_share, 100 * w->reliable_share);
 	if (w->variants[SN_VARIANT_CLEAN].not_estimated_share >= SHARE_NOTICED)
 		fputs(";\n clean and vector code is estimated of loops with FP arithmetic only",
 		      out);

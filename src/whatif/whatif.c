@@ -13,6 +13,7 @@
 #include "base/progress.h"
 #include "base/stats.h"
 #include "cqa/loop/summary.h"
+#include "machine/errors.h"
 #include "profile/rank.h"
 
 enum { FEW_SAMPLES = 20, WEIGH_SAMPLES = 20 };
@@ -306,27 +307,42 @@ static void find_steps(const struct sn_whatif *w, unsigned v, struct sn_whatif_v
 
 #define LEAST_SHARE 0.01
 
-/* Shares err independently enough: their half widths add up as squares. */
+/* How much less or more of the run a loop may save: by its share, and by the model's error. */
+static double below(double share, double share_low, double ram_speedup, double least)
+{
+	return hypot(saved_share(share - share_low, ram_speedup),
+		     saved_share(share, ram_speedup) - saved_share(share, least));
+}
+
+static double above(double share, double share_high, double speedup, double most)
+{
+	return hypot(saved_share(share_high - share, speedup),
+		     saved_share(share, most) - saved_share(share, speedup));
+}
+
+/* Shares and figures of loops err independently enough: their half widths add up as squares. */
 static void find_totals(const struct sn_whatif *w, unsigned v, struct sn_whatif_variant *out)
 {
-	double saved = 0, reliable = 0, ram = 0, ram_below = 0, above = 0;
+	double saved = 0, reliable = 0, ram = 0, ram_below = 0, l1_above = 0;
 
 	for (size_t i = 0; i < out->steps.count; i++) {
 		const struct sn_whatif_loop *loop = &w->loops.items[out->steps.items[i].index];
 		double speedup = loop->quality.variants[v].speedup;
 		double ram_speedup = loop->quality.variants[v].ram_speedup;
-		double low = saved_share(loop->user_share - loop->user_share_low, ram_speedup);
-		double high = saved_share(loop->user_share_high - loop->user_share, speedup);
+		struct sn_interval may =
+			sn_machine_speedup_interval(w->machine->name, ram_speedup, speedup);
+		double low = below(loop->user_share, loop->user_share_low, ram_speedup, may.low);
+		double high = above(loop->user_share, loop->user_share_high, speedup, may.high);
 
 		saved += out->steps.items[i].saved;
 		reliable += loop->doubts ? 0 : out->steps.items[i].saved;
 		ram += saved_share(loop->user_share, ram_speedup);
 		ram_below += low * low;
-		above += high * high;
+		l1_above += high * high;
 	}
 	out->speedup = 1 / (1 - saved);
 	out->speedup_low = 1 / (1 - fmax(0, ram - sqrt(ram_below)));
-	out->speedup_high = 1 / (1 - fmin(0.9999, saved + sqrt(above)));
+	out->speedup_high = 1 / (1 - fmin(0.9999, saved + sqrt(l1_above)));
 	out->reliable_speedup = 1 / (1 - reliable);
 	out->ram_speedup = 1 / (1 - ram);
 	while (out->loops_for_80_percent < out->steps.count &&

@@ -55,7 +55,8 @@ struct sn_whatif_variant {
 	double not_estimated_share; /* in the other loops: no FP arithmetic, or not analysed */
 	double speedup;		    /* of the program, all data in L1 */
 	/* from the lower end with all data in RAM to the upper end with all in L1, which level it
-	 * was being unknown; the ends are those of the shares' 95 % intervals */
+	 * was being unknown; the ends are those of 95 % intervals by the shares and by the model's
+	 * own error */
 	double speedup_low, speedup_high;
 	double reliable_speedup; /* by loops without a doubt alone */
 	double ram_speedup;	 /* if all data came from RAM and its bandwidth stayed */
