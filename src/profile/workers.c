@@ -48,19 +48,60 @@ static size_t idle_ranks_add(const struct sn_experiment *e, const uint32_t *work
 	return added;
 }
 
-size_t sn_workers_at_work(const struct sn_experiment *e, const uint32_t *worker_of, size_t workers,
-			  const double *cpu_s, uint8_t *at_work)
+static bool is_alive(const struct sn_experiment *e, const uint32_t *worker_of, uint32_t worker,
+		     int64_t time_ns)
 {
-	double most = 0;
+	for (size_t t = 0; t < e->threads.count; t++)
+		if (worker_of[t] == worker && time_ns >= e->threads.items[t].start_ns &&
+		    time_ns <= e->threads.items[t].end_ns)
+			return true;
+	return false;
+}
+
+/* What of the workers' CPU time lies outside the life of the busiest one. Of the rest one sample does
+ * not count: it may tell of what was before. */
+static double *alone_seconds(const struct sn_profile *profile, const uint32_t *worker_of,
+			     size_t workers, uint32_t busiest)
+{
+	const struct sn_experiment *e = profile->experiment;
+	double *alone_s = sn_alloc_zeroed(workers + 1, sizeof(*alone_s));
+	double *longest_s = sn_alloc_zeroed(workers + 1, sizeof(*longest_s));
+
+	for (size_t i = 0; i < e->samples.count; i++) {
+		const struct sn_sample *sample = &e->samples.items[i];
+		uint32_t worker = worker_of[sample->thread];
+		double seconds = (double)sample->cpu_ns / 1e9;
+
+		if (worker == busiest || !sn_profile_has_sample(profile, sample))
+			continue;
+		if (is_alive(e, worker_of, busiest, sample->time_ns))
+			longest_s[worker] = fmax(longest_s[worker], seconds);
+		else
+			alone_s[worker] += seconds;
+	}
+	for (size_t w = 0; w < workers; w++)
+		alone_s[w] += longest_s[w];
+	free(longest_s);
+	return alone_s;
+}
+
+size_t sn_workers_at_work(const struct sn_profile *profile, const uint32_t *worker_of,
+			  size_t workers, const double *cpu_s, uint8_t *at_work)
+{
+	uint32_t busiest = 0;
+	double *alone_s;
 	size_t count = 0;
 
-	for (size_t w = 0; w < workers; w++)
-		most = fmax(most, cpu_s[w]);
+	for (uint32_t w = 0; w < workers; w++)
+		if (cpu_s[w] > cpu_s[busiest])
+			busiest = w;
+	alone_s = alone_seconds(profile, worker_of, workers, busiest);
 	for (size_t w = 0; w < workers; w++) {
-		at_work[w] = cpu_s[w] > most / 100;
+		at_work[w] = cpu_s[w] - alone_s[w] > cpu_s[busiest] / 100;
 		count += at_work[w];
 	}
-	return count + idle_ranks_add(e, worker_of, workers, at_work);
+	free(alone_s);
+	return count + idle_ranks_add(profile->experiment, worker_of, workers, at_work);
 }
 
 struct life {

@@ -5,7 +5,7 @@
 #ifndef SN_PROFILE_WORKERS_H
 #define SN_PROFILE_WORKERS_H
 
-#include "experiment/experiment.h"
+#include "profile/profile.h"
 
 /** Gives each thread the first worker of its rank that is free when it begins: its number, by thread,
  * in `worker_of`, which has room for all threads. Returns how many workers there are. */
@@ -18,11 +18,12 @@ uint32_t sn_workers_assign(const struct sn_experiment *experiment, uint32_t *wor
 uint32_t sn_workers_take_turns(const struct sn_experiment *experiment, uint32_t workers,
 			       uint32_t most, uint32_t *worker_of);
 
-/** Which workers had work, by worker, in `at_work`: more than a hundredth of the busiest worker's CPU
- * time (`cpu_s`, by worker). Of a rank of MPI one has, always: a rank that does nothing is out of
- * balance, where a first thread that waits for its pool, or a runtime's helper, is not. Returns how
- * many they are. */
-size_t sn_workers_at_work(const struct sn_experiment *experiment, const uint32_t *worker_of,
+/** Which workers had work, by worker, in `at_work`: while the busiest worker lived, more than a hundredth
+ * of its CPU time (`cpu_s`, by worker), one sample aside. What a first thread does before it makes its
+ * pool and after it is no part of the pool's balance. Of a rank of MPI one has work, always: a rank that
+ * does nothing is out of balance, where a first thread that waits for its pool, or a runtime's helper,
+ * is not. Returns how many they are. */
+size_t sn_workers_at_work(const struct sn_profile *profile, const uint32_t *worker_of,
 			  size_t workers, const double *cpu_s, uint8_t *at_work);
 
 /** The estimate of the largest of `count` true values, of which each was seen with the variance

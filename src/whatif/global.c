@@ -106,7 +106,7 @@ static void sample_add(const struct builder *b, struct cells *c, const uint32_t 
 				   (1 - sn_share(weight->system_ns, weight->cpu_ns)));
 }
 
-static void workers_compare(const struct sn_experiment *e, const uint32_t *worker_of,
+static void workers_compare(const struct sn_profile *profile, const uint32_t *worker_of,
 			    struct cells *c)
 {
 	double *cpu_s = sn_alloc_zeroed(c->workers + 1, sizeof(*cpu_s));
@@ -114,7 +114,7 @@ static void workers_compare(const struct sn_experiment *e, const uint32_t *worke
 	for (size_t i = 0; i < c->workers * c->slices; i++)
 		cpu_s[i % c->workers] += c->useful_s[i] + c->runtime_s[i];
 	c->at_work = sn_alloc_zeroed(c->workers + 1, sizeof(*c->at_work));
-	c->workers_at_work = sn_workers_at_work(e, worker_of, c->workers, cpu_s, c->at_work);
+	c->workers_at_work = sn_workers_at_work(profile, worker_of, c->workers, cpu_s, c->at_work);
 	free(cpu_s);
 }
 
@@ -135,7 +135,7 @@ static void cells_fill(const struct builder *b, struct cells *c, size_t slices)
 		if (sn_profile_has_sample(b->profile, &e->samples.items[i]))
 			sample_add(b, c, worker_of, &e->samples.items[i], &times);
 	loops_sort(c, &times);
-	workers_compare(e, worker_of, c);
+	workers_compare(b->profile, worker_of, c);
 	sn_map_free(&times);
 	free(worker_of);
 }

@@ -75,16 +75,39 @@ TEST(who_only_waits_is_not_at_work)
 	fixture_add_thread(&f, 0, 102, "b");
 	for (uint32_t t = 0; t < 3; t++)
 		live(&f, t, 0, 100);
+	fixture_profile(&f, NULL);
 	CHECK_INT(sn_workers_assign(f.experiment, worker_of), 3);
-	CHECK_INT(sn_workers_at_work(f.experiment, worker_of, 3, (double[]){ 0.005, 1, 0.4 },
-				     at_work),
+	CHECK_INT(sn_workers_at_work(f.profile, worker_of, 3, (double[]){ 0.005, 1, 0.4 }, at_work),
 		  2);
 	CHECK(!at_work[0] && at_work[1] && at_work[2]);
 	/* a first thread with work counts as any */
-	CHECK_INT(
-		sn_workers_at_work(f.experiment, worker_of, 3, (double[]){ 0.02, 1, 0.4 }, at_work),
-		3);
+	CHECK_INT(sn_workers_at_work(f.profile, worker_of, 3, (double[]){ 0.02, 1, 0.4 }, at_work),
+		  3);
+	fixture_end(&f);
+}
+
+/* The first thread works 3 ms before its pool, 1 ms while the pool works, and 2 ms after it. */
+TEST(what_a_first_thread_does_without_its_pool_is_no_part_of_the_balance)
+{
+	struct fixture f;
+	uint32_t worker_of[3];
+	uint8_t at_work[3];
+
+	fixture_begin(&f);
+	fixture_stack(&f, 0, 1, APP, MAIN);
+	live(&f, 0, 0, 100000000);
+	live(&f, fixture_add_thread(&f, 0, 101, "a"), 3000000, 63000000);
+	live(&f, fixture_add_thread(&f, 0, 102, "b"), 4000000, 60000000);
+	work(&f, 0, 0, 4);
+	work(&f, 0, 65, 67);
+	work(&f, 1, 3, 63);
+	work(&f, 2, 4, 60);
 	fixture_profile(&f, NULL);
+	CHECK_INT(sn_workers_assign(f.experiment, worker_of), 3);
+	CHECK_INT(sn_workers_at_work(f.profile, worker_of, 3, (double[]){ 0.006, 0.06, 0.056 },
+				     at_work),
+		  2);
+	CHECK(!at_work[0] && at_work[1] && at_work[2]);
 	fixture_end(&f);
 }
 
@@ -104,11 +127,11 @@ TEST(a_rank_that_does_nothing_is_out_of_balance)
 		f.experiment->threads.count--;
 	for (uint32_t t = 0; t < 6; t++)
 		live(&f, fixture_add_thread(&f, t / 2, (int32_t)(100 + t), "t"), 0, 100);
+	fixture_profile(&f, NULL);
 	CHECK_INT(sn_workers_assign(f.experiment, worker_of), 6);
-	CHECK_INT(sn_workers_at_work(f.experiment, worker_of, 6, (double[]){ 0, 1, 0, 0, 0, 2 },
+	CHECK_INT(sn_workers_at_work(f.profile, worker_of, 6, (double[]){ 0, 1, 0, 0, 0, 2 },
 				     at_work),
 		  3);
 	CHECK(!at_work[0] && at_work[1] && at_work[2] && !at_work[3] && !at_work[4] && at_work[5]);
-	fixture_profile(&f, NULL);
 	fixture_end(&f);
 }
