@@ -4,6 +4,22 @@ import os
 import re
 import sys
 
+TAIL = 30  # lines of what a test said last, if no check of it failed
+
+
+def failures(output):
+    """The checks that failed, each below the facts that it printed."""
+    facts, found = [], []
+    for line in output.splitlines():
+        if line.startswith('#'):
+            facts.append(line)
+            continue
+        if line.startswith('not ok'):
+            found += facts + [line]
+        facts = []
+    return found
+
+
 passed = failed = skipped = 0
 for folder in sys.argv[1:]:
     log = os.path.join(folder, 'meson-logs', 'testlog.json')
@@ -26,7 +42,7 @@ for folder in sys.argv[1:]:
             bad = True
         if bad:
             print(f"---- {folder}: {test['name']}: {test['result']}")
-            print(output[-4000:])
-            print((test.get('stderr') or '')[-4000:])
+            print('\n'.join(failures(output) or output.splitlines()[-TAIL:]))
+            print('\n'.join((test.get('stderr') or '').splitlines()[-TAIL:]))
 print(f'{passed} passed, {failed} failed, {skipped} skipped')
 sys.exit(1 if failed or not passed else 0)
