@@ -19,7 +19,7 @@ const script = await build({
 	...options, entryPoints: ['src/main.jsx'], format: 'iife',
 	jsxFactory: 'h', jsxFragment: 'Fragment',
 	// Long names that only we use, and never as strings: short ones fit the budget.
-	mangleProps: /^(nodeExcl|nodeIncl|placeNs|placeSamples|funcExcl|funcIncl|funcSamples|loopExcl|ownLoopExcl|loopIncl|loopSamples|pointNs|pointSamples|sampleTotal|threadNs|threadSamples|outermost|nodeWait|threadWait|perColumn|rowHeight|classCount)$/,
+	mangleProps: /^(nodeExcl|nodeIncl|placeNs|placeSamples|funcExcl|funcIncl|funcSamples|loopExcl|ownLoopExcl|loopIncl|loopSamples|pointNs|pointSamples|sampleTotal|threadNs|threadSamples|outermost|nodeWait|threadWait|perColumn|rowHeight|classCount|matcher|rowKey|rowClass|onOpen|onSort|onHover|onPick|sortable|xRange|yRange|xLabel|yLabel|xUnit|yUnit|xLeast|isFirst|needsIncl|rowsKind|isCut)$/,
 });
 const style = await build({ ...options, entryPoints: ['src/style.css'] });
 

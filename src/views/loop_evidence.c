@@ -1,129 +1,64 @@
 /* All evidence on one loop side by side: what each kind says, what follows, what is missing and how to get it. */
-#include "whatif/evidence.h"
+#include "views/loop_evidence.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "profile/companions.h"
-#include "views/loop_parts.h"
 #include "views/summary/text_page.h"
 #include "whatif/whatif.h"
 
-/* What is known of the page's loop, and what owns it. */
-struct gathered {
-	struct sn_cqa_loop quality;
-	sn_advice_list advice;
-	bool has_quality;
-	struct sn_instances_list instances;
-	struct sn_variants_list variants;
-	struct sn_loop_known known;
-	struct sn_loop_evidence judged;
-};
-
-static void gather_static(const struct sn_loop_page *page, struct gathered *g)
-{
-	const struct sn_machine *machine = page->input->machine->machine;
-	const struct sn_weight *own = &page->metrics->exclusive;
-	struct sn_error err;
-
-	g->known.exclusive_share =
-		sn_share(own->cpu_ns - own->system_ns, page->profile->total.cpu_ns);
-	g->known.inclusive_share =
-		sn_share(page->metrics->inclusive.cpu_ns, page->profile->total.cpu_ns);
-	if (!machine || sn_whatif_quality(machine, page->profile, page->input->structures,
-					  page->number, &g->quality, &err) != SN_OK)
-		return;
-	g->has_quality = true;
-	sn_whatif_advise(machine, page->profile, page->number, &g->quality, &g->advice);
-	if (!g->quality.not_analysed) {
-		g->known.quality = &g->quality;
-		g->known.advice = &g->advice;
-	}
-}
-
-static void gather(const struct sn_loop_page *page, struct gathered *g)
-{
-	memset(g, 0, sizeof(*g));
-	gather_static(page, g);
-	sn_instances_find(page->profile, &g->instances);
-	for (size_t i = 0; i < g->instances.count; i++)
-		if (g->instances.items[i].loop == page->number)
-			g->known.instances = &g->instances.items[i];
-	sn_variants_find(page->profile, page->input->structures, &g->variants);
-	for (size_t i = 0; i < g->variants.count; i++)
-		if (g->variants.items[i].loop == page->number && g->variants.items[i].exponent < 0)
-			g->known.variants = &g->variants.items[i];
-	sn_loop_evidence_judge(&g->known, &g->judged);
-}
-
-static void gathered_free(struct gathered *g)
-{
-	sn_loop_evidence_free(&g->judged);
-	sn_variants_free(&g->variants);
-	sn_instances_free(&g->instances);
-	sn_vec_free(&g->advice);
-	if (g->has_quality)
-		sn_cqa_loop_free(&g->quality);
-}
+enum kind { STATIC, SAMPLED, INSTANCES, VARIANTS, MEMORY, SCALING, CHANGE };
+static const char *const kind_names[SN_LOOP_KINDS] = { "static", "sampled", "instances", "variants",
+						       "memory", "scaling", "change" };
 
 /* ---- what is missing ---- */
 
-enum kind { STATIC, SAMPLED, INSTANCES, VARIANTS, MEMORY, SCALING, CHANGE, KINDS };
-static const char *const kind_names[KINDS] = { "static", "sampled", "instances", "variants",
-					       "memory", "scaling", "change" };
-
-struct missing {
-	const char *reason;
-	struct sn_text command; /* empty: nothing helps */
-	struct sn_text text;	/* of a reason that is made; else empty */
-};
-
-static void missing_free(struct missing *missing)
+static void lacks(struct sn_loop_kind *kind, const char *reason)
 {
-	sn_text_free(&missing->command);
-	sn_text_free(&missing->text);
+	kind->is_missing = true;
+	sn_text_add(&kind->text, reason);
 }
 
-static void analyze_command(const struct sn_loop_page *page, int level, struct missing *out)
+static void analyze_command(const struct sn_loop_page *page, int level, struct sn_text *out)
 {
-	sn_text_addf(&out->command, "sonde analyze --level %d --from ", level);
-	sn_text_add_shell_word(&out->command, sn_experiment_given_path(page->profile->experiment));
-	sn_text_add(&out->command, " -- PROGRAM ARGS");
+	sn_text_addf(out, "sonde analyze --level %d --from ", level);
+	sn_text_add_shell_word(out, sn_experiment_given_path(page->profile->experiment));
+	sn_text_add(out, " -- PROGRAM ARGS");
 }
 
-static void missing_static(const struct sn_loop_page *page, const struct gathered *g,
-			   struct missing *out)
+static void lacks_static(const struct sn_loop_page *page, const struct sn_cqa_loop *quality,
+			 struct sn_loop_kind *kind)
 {
 	if (!page->input->machine->machine) {
-		out->reason = "there is no model of this processor";
-		sn_text_add(&out->command, "sonde show loop LOOP --arch NAME");
+		lacks(kind, "there is no model of this processor");
+		sn_text_add(&kind->command, "sonde show loop LOOP --arch NAME");
 	} else {
-		out->reason = g->quality.not_analysed ? g->quality.not_analysed
-						      : "its machine code is not at hand";
+		lacks(kind, quality && quality->not_analysed ? quality->not_analysed
+							     : "its machine code is not at hand");
 	}
 }
 
 /* There was such a run, but this loop has nothing from it. */
-static void missing_of_loop(const struct sn_loop_page *page, bool is_of_variants,
-			    struct missing *out)
+static void lacks_of_loop(const struct sn_loop_page *page, bool is_of_variants,
+			  struct sn_loop_kind *kind)
 {
 	const char *why = is_of_variants && page->structure
 				  ? sn_variants_refusal(page->structure, page->loop->code)
 				  : NULL;
 
 	if (why) {
-		sn_text_addf(&out->text, "it can have none: %s", why);
-		out->reason = out->text.chars;
+		lacks(kind, "it can have none: ");
+		sn_text_add(&kind->text, why);
 		return;
 	}
-	out->reason = is_of_variants
-			      ? "it had none: others were chosen, or a loop around it or in it"
-			      : "it was not among the loops that were counted, or cannot be";
-	sn_text_add(&out->command, "sonde structure -l rewritable BINARY");
+	lacks(kind, is_of_variants ? "it had none: others were chosen, or a loop around it or in it"
+				   : "it was not among the loops that were counted, or cannot be");
+	sn_text_add(&kind->command, "sonde structure -l rewritable BINARY");
 }
 
-static void missing_runs(const struct sn_loop_page *page, bool is_of_variants, struct missing *out)
+static void lacks_runs(const struct sn_loop_page *page, bool is_of_variants,
+		       struct sn_loop_kind *kind)
 {
 	const struct sn_profile *run = is_of_variants ? sn_profile_with_variants(page->profile)
 						      : sn_profile_with_instances(page->profile);
@@ -131,66 +66,38 @@ static void missing_runs(const struct sn_loop_page *page, bool is_of_variants, s
 		page->profile, is_of_variants ? SN_COMPANION_VARIANTS : SN_COMPANION_INSTANCES);
 
 	if (damage) {
-		out->reason = damage;
+		lacks(kind, damage);
 	} else if (is_of_variants ? run->experiment->variants.count
 				  : run->experiment->instances.count) {
-		missing_of_loop(page, is_of_variants, out);
+		lacks_of_loop(page, is_of_variants, kind);
 	} else {
-		out->reason =
-			is_of_variants ? "no variants of loops were run" : "no loops were counted";
-		analyze_command(page, is_of_variants ? 3 : 2, out);
+		lacks(kind,
+		      is_of_variants ? "no variants of loops were run" : "no loops were counted");
+		analyze_command(page, is_of_variants ? 3 : 2, &kind->command);
 	}
 }
 
-/* False: it is not missing. */
-static bool is_missing(const struct sn_loop_page *page, const struct gathered *g, enum kind kind,
-		       struct missing *out)
+/* What one run never has. */
+static void lacks_by_nature(const struct sn_loop_page *page, enum kind which,
+			    struct sn_loop_kind *kind)
 {
-	*out = (struct missing){ 0 };
-	switch (kind) {
-	case STATIC:
-		if (!g->known.quality)
-			missing_static(page, g, out);
-		break;
-	case SAMPLED:
-		break;
-	case INSTANCES:
-		if (!g->known.instances)
-			missing_runs(page, false, out);
-		break;
-	case VARIANTS:
-		if (!g->known.variants)
-			missing_runs(page, true, out);
-		break;
-	case MEMORY:
-		out->reason = "which accesses miss which cache is not measured";
-		break;
-	case SCALING:
-		out->reason = "one run alone tells nothing of scaling";
-		sn_text_add(&out->command, page->profile->experiment->campaign
-						   ? "sonde show scalability CAMPAIGN"
-						   : "sonde scale --threads 1,2,4 -- PROGRAM ARGS");
-		break;
-	default:
-		out->reason = "one run alone has no change";
-		sn_text_add(&out->command, "sonde diff BEFORE ");
-		sn_text_add_shell_word(&out->command,
+	if (which == MEMORY) {
+		lacks(kind, "which accesses miss which cache is not measured");
+	} else if (which == SCALING) {
+		lacks(kind, "one run alone tells nothing of scaling");
+		sn_text_add(&kind->command,
+			    page->profile->experiment->campaign
+				    ? "sonde show scalability CAMPAIGN"
+				    : "sonde scale --threads 1,2,4 -- PROGRAM ARGS");
+	} else {
+		lacks(kind, "one run alone has no change");
+		sn_text_add(&kind->command, "sonde diff BEFORE ");
+		sn_text_add_shell_word(&kind->command,
 				       sn_experiment_given_path(page->profile->experiment));
 	}
-	return out->reason != NULL;
 }
 
-/* ---- text ---- */
-
-static void put_folded(FILE *out, const char *first, const char *text)
-{
-	struct sn_text_spans none = { 0 };
-	const struct sn_text_page page = { .out = out, .width = 100, .spans = &none };
-	struct sn_text line = { 0 };
-
-	sn_page_put_wrapped(&page, &line, first, text);
-	sn_text_free(&line);
-}
+/* ---- what is there ---- */
 
 static void add_figure(struct sn_text *text, const char *name, const struct sn_variant_figure *f)
 {
@@ -225,47 +132,153 @@ static void instances_words(const struct sn_instances *it, struct sn_text *text)
 		it->all.stability);
 }
 
-static void kind_words(const struct sn_loop_page *page, const struct gathered *g, enum kind kind,
-		       struct sn_text *text)
+static void static_words(const struct sn_cqa_loop *q, struct sn_text *text)
 {
-	const struct sn_cqa_loop *q = g->known.quality;
-
-	if (kind == STATIC)
-		sn_text_addf(
-			text,
-			"%.2f cycles a pass with data in L1, %.2f with data in RAM; bound by %s",
-			q->level_cycles[SN_LEVEL_L1], q->level_cycles[SN_LEVEL_RAM],
-			sn_bound_names[q->bottleneck]);
-	else if (kind == SAMPLED)
-		sn_text_addf(text, "%.1f %% of CPU time, %llu samples",
-			     100 * sn_share(page->metrics->exclusive.cpu_ns,
-					    page->profile->total.cpu_ns),
-			     (unsigned long long)page->metrics->exclusive.samples);
-	else if (kind == INSTANCES)
-		instances_words(g->known.instances, text);
-	else if (kind == VARIANTS)
-		variants_words(g->known.variants, text);
+	sn_text_addf(text, "%.2f cycles a pass with data in L1, %.2f with data in RAM; bound by %s",
+		     q->level_cycles[SN_LEVEL_L1], q->level_cycles[SN_LEVEL_RAM],
+		     sn_bound_names[q->bottleneck]);
 }
 
-static void put_kinds(const struct sn_loop_page *page, const struct gathered *g, FILE *out)
+static void sampled_words(const struct sn_loop_page *page, struct sn_text *text)
 {
-	for (int k = 0; k < KINDS; k++) {
-		struct sn_text text = { 0 };
-		struct missing missing;
-		char head[16];
+	const struct sn_weight *own = &page->metrics->exclusive;
 
-		if (is_missing(page, g, (enum kind)k, &missing)) {
-			sn_text_addf(&text, "- %s", missing.reason);
-			if (missing.command.length)
-				sn_text_addf(&text, ": %s", missing.command.chars);
-		} else {
-			kind_words(page, g, (enum kind)k, &text);
-		}
-		snprintf(head, sizeof(head), "  %-10s ", kind_names[k]);
-		put_folded(out, head, text.chars);
-		missing_free(&missing);
-		sn_text_free(&text);
+	sn_text_addf(text, "%.1f %% of CPU time, %llu samples",
+		     100 * sn_share(own->cpu_ns, page->profile->total.cpu_ns),
+		     (unsigned long long)own->samples);
+}
+
+static void tell_kinds(const struct sn_loop_page *page, const struct sn_cqa_loop *quality,
+		       struct sn_loop_told *told)
+{
+	const struct sn_loop_known *known = &told->known;
+
+	for (unsigned k = 0; k < SN_LOOP_KINDS; k++)
+		told->kinds[k].name = kind_names[k];
+	if (known->quality)
+		static_words(known->quality, &told->kinds[STATIC].text);
+	else
+		lacks_static(page, quality, &told->kinds[STATIC]);
+	sampled_words(page, &told->kinds[SAMPLED].text);
+	if (known->instances)
+		instances_words(known->instances, &told->kinds[INSTANCES].text);
+	else
+		lacks_runs(page, false, &told->kinds[INSTANCES]);
+	if (known->variants)
+		variants_words(known->variants, &told->kinds[VARIANTS].text);
+	else
+		lacks_runs(page, true, &told->kinds[VARIANTS]);
+	for (unsigned k = MEMORY; k < SN_LOOP_KINDS; k++)
+		lacks_by_nature(page, (enum kind)k, &told->kinds[k]);
+}
+
+/* ---- of one loop ---- */
+
+void sn_loop_runs_find(const struct sn_profile *profile, struct sn_structures *structures,
+		       struct sn_loop_runs *out)
+{
+	sn_instances_find(profile, &out->instances);
+	sn_variants_find(profile, structures, &out->variants);
+}
+
+void sn_loop_runs_free(struct sn_loop_runs *runs)
+{
+	sn_variants_free(&runs->variants);
+	sn_instances_free(&runs->instances);
+}
+
+void sn_loop_tell(const struct sn_loop_page *page, const struct sn_loop_runs *runs,
+		  const struct sn_cqa_loop *quality, const sn_advice_list *advice,
+		  struct sn_loop_told *out)
+{
+	const struct sn_weight *own = &page->metrics->exclusive;
+	bool has_figures = quality && !quality->not_analysed;
+
+	memset(out, 0, sizeof(*out));
+	out->known = (struct sn_loop_known){
+		.quality = has_figures ? quality : NULL,
+		.advice = has_figures ? advice : NULL,
+		.exclusive_share =
+			sn_share(own->cpu_ns - own->system_ns, page->profile->total.cpu_ns),
+		.inclusive_share =
+			sn_share(page->metrics->inclusive.cpu_ns, page->profile->total.cpu_ns),
+	};
+	for (size_t i = 0; i < runs->instances.count; i++)
+		if (runs->instances.items[i].loop == page->number)
+			out->known.instances = &runs->instances.items[i];
+	for (size_t i = 0; i < runs->variants.count; i++)
+		if (runs->variants.items[i].loop == page->number &&
+		    runs->variants.items[i].exponent < 0)
+			out->known.variants = &runs->variants.items[i];
+	sn_loop_evidence_judge(&out->known, &out->judged);
+	tell_kinds(page, quality, out);
+}
+
+void sn_loop_told_free(struct sn_loop_told *told)
+{
+	for (unsigned k = 0; k < SN_LOOP_KINDS; k++) {
+		sn_text_free(&told->kinds[k].text);
+		sn_text_free(&told->kinds[k].command);
 	}
+	sn_loop_evidence_free(&told->judged);
+}
+
+/* A loop alone, with all that is asked for its sake. */
+struct gathered {
+	struct sn_cqa_loop quality;
+	sn_advice_list advice;
+	bool has_quality;
+	struct sn_loop_runs runs;
+	struct sn_loop_told told;
+};
+
+static void gather(const struct sn_loop_page *page, struct gathered *g)
+{
+	const struct sn_machine *machine = page->input->machine->machine;
+	struct sn_error err;
+
+	memset(g, 0, sizeof(*g));
+	g->has_quality =
+		machine && sn_whatif_quality(machine, page->profile, page->input->structures,
+					     page->number, &g->quality, &err) == SN_OK;
+	if (g->has_quality)
+		sn_whatif_advise(machine, page->profile, page->number, &g->quality, &g->advice);
+	sn_loop_runs_find(page->profile, page->input->structures, &g->runs);
+	sn_loop_tell(page, &g->runs, g->has_quality ? &g->quality : NULL, &g->advice, &g->told);
+}
+
+static void gathered_free(struct gathered *g)
+{
+	sn_loop_told_free(&g->told);
+	sn_loop_runs_free(&g->runs);
+	sn_vec_free(&g->advice);
+	if (g->has_quality)
+		sn_cqa_loop_free(&g->quality);
+}
+
+/* ---- text ---- */
+
+static void put_folded(FILE *out, const char *first, const char *text)
+{
+	struct sn_text_spans none = { 0 };
+	const struct sn_text_page page = { .out = out, .width = 100, .spans = &none };
+	struct sn_text line = { 0 };
+
+	sn_page_put_wrapped(&page, &line, first, text);
+	sn_text_free(&line);
+}
+
+static void put_kind(const struct sn_loop_kind *kind, FILE *out)
+{
+	struct sn_text text = { 0 };
+	char head[16];
+
+	sn_text_addf(&text, "%s%s%s%s", kind->is_missing ? "- " : "", kind->text.chars,
+		     kind->command.length ? ": " : "",
+		     kind->command.length ? kind->command.chars : "");
+	snprintf(head, sizeof(head), "  %-10s ", kind->name);
+	put_folded(out, head, text.chars);
+	sn_text_free(&text);
 }
 
 static void put_advice(const struct sn_loop_advice *advice, FILE *out)
@@ -288,43 +301,52 @@ static void put_advice(const struct sn_loop_advice *advice, FILE *out)
 		put_folded(out, "      against: ", advice->against);
 }
 
-static void put_evidence(const struct sn_loop_page *page, FILE *out)
+static void put_judged(const struct sn_loop_evidence *judged, FILE *out)
 {
-	struct gathered g;
 	struct sn_text text = { 0 };
 
-	gather(page, &g);
-	sn_text_addf(&text, "%s (confidence: %s).", g.judged.verdict,
-		     sn_evidence_trust_name(g.judged.trust));
+	sn_text_addf(&text, "%s (confidence: %s).", judged->verdict,
+		     sn_evidence_trust_name(judged->trust));
 	fputc('\n', out);
 	put_folded(out, "verdict: ", text.chars);
-	if (g.judged.disagreement) {
+	if (judged->disagreement) {
 		sn_text_clear(&text);
-		sn_text_addf(&text, "%s.", g.judged.disagreement);
+		sn_text_addf(&text, "%s.", judged->disagreement);
 		put_folded(out, "         ", text.chars);
 	}
+	sn_text_free(&text);
+}
+
+static void put_evidence(const struct sn_loop_page *page, FILE *out)
+{
+	const struct sn_loop_evidence *judged;
+	struct gathered g;
+
+	gather(page, &g);
+	judged = &g.told.judged;
+	put_judged(judged, out);
 	fputs("evidence:\n", out);
-	put_kinds(page, &g, out);
-	fputs(g.judged.advice.count
+	for (unsigned k = 0; k < SN_LOOP_KINDS; k++)
+		put_kind(&g.told.kinds[k], out);
+	fputs(judged->advice.count
 		      ? "advice, what the program gains for sure first:\n"
 		      : "advice: none, nothing in the code or in the measurements stands "
 			"out\n",
 	      out);
-	for (size_t i = 0; i < g.judged.advice.count; i++)
-		put_advice(&g.judged.advice.items[i], out);
-	sn_text_free(&text);
+	for (size_t i = 0; i < judged->advice.count; i++)
+		put_advice(&judged->advice.items[i], out);
 	gathered_free(&g);
 }
 
 /* ---- JSON ---- */
 
-static void write_static(const struct sn_loop_page *page, const struct gathered *g,
+static void write_static(const struct sn_loop_page *page, const struct sn_cqa_loop *quality,
 			 struct sn_json *json)
 {
 	sn_json_member_string(json, "arch", page->input->machine->machine->name);
-	sn_json_member_double(json, "cycles", g->known.quality->level_cycles[SN_LEVEL_L1]);
-	sn_json_member_double(json, "ram_cycles", g->known.quality->level_cycles[SN_LEVEL_RAM]);
-	sn_json_member_string(json, "bottleneck", sn_bound_names[g->known.quality->bottleneck]);
+	sn_json_member_double(json, "cycles", quality->level_cycles[SN_LEVEL_L1]);
+	sn_json_member_double(json, "ram_cycles", quality->level_cycles[SN_LEVEL_RAM]);
+	sn_json_member_string(json, "bottleneck", sn_bound_names[quality->bottleneck]);
 }
 
 static void write_sampled(const struct sn_loop_page *page, struct sn_json *json)
@@ -366,45 +388,40 @@ static void write_variants(const struct sn_variants *v, struct sn_json *json)
 	}
 }
 
-static void write_kinds(const struct sn_loop_page *page, const struct gathered *g,
+static void write_kinds(const struct sn_loop_page *page, const struct sn_loop_told *told,
 			struct sn_json *json)
 {
-	for (int k = 0; k < KINDS; k++) {
-		struct missing missing;
-
-		if (is_missing(page, g, (enum kind)k, &missing)) {
-			sn_json_member_null(json, kind_names[k]);
-			missing_free(&missing);
+	for (unsigned k = 0; k < SN_LOOP_KINDS; k++) {
+		if (told->kinds[k].is_missing) {
+			sn_json_member_null(json, told->kinds[k].name);
 			continue;
 		}
-		sn_json_key(json, kind_names[k]);
+		sn_json_key(json, told->kinds[k].name);
 		sn_json_object(json);
 		if (k == STATIC)
-			write_static(page, g, json);
+			write_static(page, told->known.quality, json);
 		else if (k == SAMPLED)
 			write_sampled(page, json);
 		else if (k == INSTANCES)
-			write_instances(g->known.instances, json);
+			write_instances(told->known.instances, json);
 		else
-			write_variants(g->known.variants, json);
+			write_variants(told->known.variants, json);
 		sn_json_close(json);
 	}
 }
 
-static void write_missing(const struct sn_loop_page *page, const struct gathered *g,
-			  struct sn_json *json)
+static void write_missing(const struct sn_loop_told *told, struct sn_json *json)
 {
-	for (int k = 0; k < KINDS; k++) {
-		struct missing missing;
+	for (unsigned k = 0; k < SN_LOOP_KINDS; k++) {
+		const struct sn_loop_kind *kind = &told->kinds[k];
 
-		if (!is_missing(page, g, (enum kind)k, &missing))
+		if (!kind->is_missing)
 			continue;
-		sn_json_key(json, kind_names[k]);
+		sn_json_key(json, kind->name);
 		sn_json_object(json);
-		sn_json_member_string(json, "reason", missing.reason);
-		sn_json_member_string(json, "command", missing.command.chars);
+		sn_json_member_string(json, "reason", kind->text.chars);
+		sn_json_member_string(json, "command", kind->command.chars);
 		sn_json_close(json);
-		missing_free(&missing);
 	}
 }
 
@@ -427,25 +444,27 @@ static void write_advice(const struct sn_loop_advice *advice, struct sn_json *js
 
 static void write_evidence(const struct sn_loop_page *page, struct sn_json *json)
 {
+	const struct sn_loop_evidence *judged;
 	struct gathered g;
 
 	gather(page, &g);
-	sn_json_member_string(json, "verdict", g.judged.kind);
-	sn_json_member_string(json, "sentence", g.judged.verdict);
-	sn_json_member_string(json, "confidence", sn_evidence_trust_name(g.judged.trust));
-	sn_json_member_string(json, "disagreement", g.judged.disagreement);
+	judged = &g.told.judged;
+	sn_json_member_string(json, "verdict", judged->kind);
+	sn_json_member_string(json, "sentence", judged->verdict);
+	sn_json_member_string(json, "confidence", sn_evidence_trust_name(judged->trust));
+	sn_json_member_string(json, "disagreement", judged->disagreement);
 	sn_json_key(json, "evidence");
 	sn_json_object(json);
-	write_kinds(page, &g, json);
+	write_kinds(page, &g.told, json);
 	sn_json_close(json);
 	sn_json_key(json, "missing");
 	sn_json_object(json);
-	write_missing(page, &g, json);
+	write_missing(&g.told, json);
 	sn_json_close(json);
 	sn_json_key(json, "advice");
 	sn_json_array(json);
-	for (size_t i = 0; i < g.judged.advice.count; i++)
-		write_advice(&g.judged.advice.items[i], json);
+	for (size_t i = 0; i < judged->advice.count; i++)
+		write_advice(&judged->advice.items[i], json);
 	sn_json_close(json);
 	gathered_free(&g);
 }

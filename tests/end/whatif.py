@@ -208,6 +208,22 @@ places = {  # the same figure of each loop, wherever it stands
     'Loop experts': {page['id'][n]: s for n, s in zip(experts['loop_number'], experts['coverage_share'])},
 }
 hot = [i for i, share in places['show loops'].items() if share > 0.01]
+# what is known of a loop is what `show loop` says of it
+verdicts, kinds, advice = chunk('verdicts'), chunk('evidence'), chunk('advice')
+told = t.show('loop', '--', hot[0])
+number = page['id'].index(hot[0])
+said = [n for n, loop in enumerate(verdicts['loop_number']) if loop == number]
+t.equal([(verdicts['sentence'][n], verdicts['confidence'][n]) for n in said], [(told['sentence'], told['confidence'])], "the page's verdict")
+rows = [n for n, loop in enumerate(kinds['loop_number']) if loop == number]
+t.equal({kinds['kind'][n]: (kinds['words'][n], kinds['command'][n]) for n in rows if kinds['missing'][n]},
+        {k: (m['reason'], m['command'] or '') for k, m in told['missing'].items()}, 'what is missing, and how to get it')
+t.equal(sorted(kinds['kind'][n] for n in rows), sorted(told['evidence']), 'each kind of evidence')
+rows = [n for n, loop in enumerate(advice['loop_number']) if loop == number]
+t.equal([(advice['sentence'][n], advice['for'][n], advice['against'][n]) for n in rows],
+        [(a['sentence'], a['for'] or '', a['against'] or '') for a in told['advice']], 'advice in its order, for and against')
+known = [(n, a) for n, a in zip(rows, told['advice']) if a['program_speedup_high'] is not None]
+t.check(all(abs(advice['program_low'][n] - a['program_speedup_low']) < 1e-9 and abs(advice['high'][n] - a['speedup_high']) < 1e-9 for n, a in known),
+        'with the same gains', known)
 for place, shares in places.items():
     t.check(hot and all(abs(shares[i] - places['show loops'][i]) < 1e-9 for i in hot), f'{place}: a loop has one figure',
             [(i, shares.get(i), places['show loops'][i]) for i in hot])

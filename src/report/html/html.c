@@ -233,6 +233,7 @@ static sn_status write_chunks(const struct sn_report *report, struct sn_page *pa
 		write_listing,
 		write_sources,
 		sn_report_write_quality,
+		sn_report_write_evidence,
 		sn_report_write_tables,
 		write_records,
 	};

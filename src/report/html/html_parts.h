@@ -12,9 +12,12 @@
 void sn_report_add_static_html(const struct sn_report *report, struct sn_text *out);
 /** The member "whatif" of the table of contents. */
 void sn_report_write_whatif(const struct sn_report *report, struct sn_json *json);
-/** The chunks whatif, experts, advice, paths and model (docs/format/report-page.md). */
+/** The chunks whatif, experts, paths and model (docs/format/report-page.md). */
 sn_status sn_report_write_quality(const struct sn_report *report, struct sn_page *page,
 				  struct sn_error *err);
+/** The chunks verdicts, evidence and advice. */
+sn_status sn_report_write_evidence(const struct sn_report *report, struct sn_page *page,
+				   struct sn_error *err);
 /** One column of the open chunk: text, or numbers with NaN for unknown. */
 void sn_report_add_column(struct sn_page *page, const struct sn_table *table, size_t column);
 /** "text", "integer", "real", "share", "bool". */

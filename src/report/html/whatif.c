@@ -71,20 +71,6 @@ static sn_status write_experts(const struct sn_report_whatif *w, struct sn_page 
 	return sn_page_chunk_end(page, err);
 }
 
-static sn_status write_advice(const struct sn_report_whatif *w, struct sn_page *page,
-			      struct sn_error *err)
-{
-	sn_page_chunk(page, "advice", w->advice.count);
-	COLUMN_U32(w->advice, "loop_number", row->loop);
-	COLUMN_U8(w->advice, "confidence", row->advice->confidence);
-	COLUMN_TEXT(w->advice, "subject", row->advice->subject);
-	COLUMN_TEXT(w->advice, "sentence", row->advice->sentence);
-	COLUMN_TEXT(w->advice, "evidence", row->advice->evidence);
-	COLUMN_F64(w->advice, "speedup", row->advice->speedup);
-	COLUMN_F64(w->advice, "sure_speedup", row->advice->sure_speedup);
-	return sn_page_chunk_end(page, err);
-}
-
 static sn_status write_paths(const struct sn_report_whatif *w, struct sn_page *page,
 			     struct sn_error *err)
 {
@@ -134,7 +120,10 @@ sn_status sn_report_write_quality(const struct sn_report *report, struct sn_page
 {
 	static sn_status (*const writers[])(const struct sn_report_whatif *, struct sn_page *,
 					    struct sn_error *) = {
-		write_steps, write_experts, write_advice, write_paths, write_model,
+		write_steps,
+		write_experts,
+		write_paths,
+		write_model,
 	};
 	static const struct sn_report_whatif none;
 	const struct sn_report_whatif *w = report->whatif ? report->whatif : &none;

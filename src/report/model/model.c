@@ -47,6 +47,7 @@ sn_status sn_report_complete(struct sn_report *report, const struct sn_report_op
 	sn_report_add_rows(report);
 	sn_report_add_whatif(report, analysis->structures, options->has_details);
 	if (options->has_details) {
+		sn_report_add_evidence(report, analysis->structures);
 		sn_report_add_paths(report);
 		add_phases(report, analysis);
 		sn_report_add_code(report, analysis->structures);
@@ -80,6 +81,7 @@ void sn_report_free(struct sn_report *report)
 		sn_table_free(&report->row_tables.items[i].table);
 	sn_vec_free(&report->row_tables);
 	sn_report_whatif_free(report->whatif);
+	sn_report_evidence_free(&report->evidence);
 	sn_phases_free(report->phases);
 	sn_summary_free(report->summary);
 	sn_vec_free(&report->warnings);

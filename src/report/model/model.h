@@ -23,6 +23,7 @@
 #include "base/vec.h"
 #include "phases/phases.h"
 #include "profile/analysis.h"
+#include "report/model/evidence.h"
 #include "report/model/whatif.h"
 #include "views/summary/summary.h"
 #include "views/view.h"
@@ -176,10 +177,11 @@ struct sn_report {
 	 * room in `nodes`, over all of both; 0: none */
 	double folded_share;
 
-	const struct sn_machine *machine; /* that loops were estimated for; NULL: none */
-	const char *machine_absence;	  /* why there is none */
-	const char *machine_warning;	  /* that the run was on another; NULL: none */
-	struct sn_report_whatif *whatif;  /* what the static model says; NULL: no machine */
+	const struct sn_machine *machine;   /* that loops were estimated for; NULL: none */
+	const char *machine_absence;	    /* why there is none */
+	const char *machine_warning;	    /* that the run was on another; NULL: none */
+	struct sn_report_whatif *whatif;    /* what the static model says; NULL: no machine */
+	struct sn_report_evidence evidence; /* of hot loops; only with details */
 
 	struct sn_answer verdict;
 	SN_VEC(const char *) warnings;

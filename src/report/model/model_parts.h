@@ -17,9 +17,11 @@ void sn_report_add_paths(struct sn_report *report);
  *  hottest functions). */
 void sn_report_add_code(struct sn_report *report, struct sn_structures *structures);
 /** The table of loops; `has_details`: each of its columns, the steps of the
- *  speed-ups, advice, and the paths and instructions of hot loops. */
+ *  speed-ups, and the paths and instructions of hot loops. */
 void sn_report_add_whatif(struct sn_report *report, struct sn_structures *structures,
 			  bool has_details);
+/** Verdict, evidence and advice of the loops above 0.1 % of CPU time. */
+void sn_report_add_evidence(struct sn_report *report, struct sn_structures *structures);
 /** Adds the tables of the views with `is_in_report` and with `page_title`, as the options want
  * them. */
 sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *structures,

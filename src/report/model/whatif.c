@@ -34,15 +34,6 @@ static uint32_t number_of(const struct builder *b, const struct sn_whatif_loop *
 	return b->report->loop_of[loop->loop];
 }
 
-/* ---- one loop ---- */
-
-static void add_advice(struct builder *b, const struct sn_whatif_loop *loop)
-{
-	for (size_t i = 0; i < loop->advice.count; i++)
-		sn_vec_push(&b->out->advice, ((struct sn_report_advice){ number_of(b, loop),
-									 &loop->advice.items[i] }));
-}
-
 /* ---- the model's view of instructions ---- */
 
 static void add_instructions(struct builder *b, uint32_t number, struct sn_cqa_loop *quality,
@@ -171,10 +162,8 @@ static void add_all(struct builder *b)
 {
 	for (unsigned v = 0; v < SN_VARIANT_COUNT; v++)
 		add_steps(b, v);
-	for (size_t i = 0; i < b->whatif->loops.count; i++) {
-		add_advice(b, &b->whatif->loops.items[i]);
+	for (size_t i = 0; i < b->whatif->loops.count; i++)
 		sn_vec_push(&b->out->expert_loops, number_of(b, &b->whatif->loops.items[i]));
-	}
 	add_details(b);
 }
 
@@ -204,7 +193,6 @@ void sn_report_whatif_free(struct sn_report_whatif *w)
 	sn_table_free(&w->experts);
 	sn_vec_free(&w->expert_loops);
 	sn_vec_free(&w->steps);
-	sn_vec_free(&w->advice);
 	sn_vec_free(&w->paths);
 	sn_vec_free(&w->instructions);
 	free(w);

@@ -1,6 +1,6 @@
 /**
  * The static model's figures for an experiment, as the report has them: what loops would bring the
- * program, every figure of each loop, advice, and the model's view of hot loops' instructions.
+ * program, every figure of each loop, and the model's view of hot loops' instructions.
  */
 #ifndef SN_REPORT_MODEL_WHATIF_H
 #define SN_REPORT_MODEL_WHATIF_H
@@ -15,11 +15,6 @@ struct sn_report_step {
 	uint32_t loop; /* of the report */
 	double saved_share, cumulative_speedup;
 	bool is_reliable;
-};
-
-struct sn_report_advice {
-	uint32_t loop;
-	const struct sn_advice *advice; /* the answer's */
 };
 
 /** A path through a hot loop; bounds and levels in cycles a pass. */
@@ -49,7 +44,6 @@ struct sn_report_whatif {
 	/* only with details */
 	SN_VEC(uint32_t) expert_loops; /* the report's loop of each row of `experts` */
 	SN_VEC(struct sn_report_step) steps;
-	SN_VEC(struct sn_report_advice) advice;
 	SN_VEC(struct sn_report_path) paths;
 	SN_VEC(struct sn_report_modelled) instructions;
 };

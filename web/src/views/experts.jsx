@@ -85,7 +85,6 @@ function groupsOf() {
 const BOUNDS = [['ports', 'execution units'], ['divider', 'divider'], ['issue', 'issue width'], ['front_end', 'front end'], ['latency', 'dependence between iterations'], ['l2', 'data from L2'], ['l3', 'data from L3'], ['ram', 'data from RAM']];
 export const BOUND_PARTS = 5; // so many of them have parts by instruction
 export const BOUND_TITLES = Object.fromEntries(BOUNDS);
-const CONFIDENCE = ['gain', 'potential', 'hint', 'expert'];
 
 // A bar of cycles, the bottleneck in a strong colour.
 function Cycles({ value, largest, isFirst }) {
@@ -107,14 +106,25 @@ function detailOf(paths, p, key) {
 	return key === 'ports' ? visible(paths.busiest.at(p)) : key === 'front_end' ? paths.front_end_part.at(p) : key === 'latency' && paths.chain_passes[p] > 1 ? `comes round in ${paths.chain_passes[p]} passes` : '';
 }
 
+// What `sonde show loop` says: a verdict, what to do, and what both rest on.
+export function LoopVerdict({ loop, chunks }) {
+	const { verdicts: v, evidence: e, advice: a } = chunks, of = (x) => [...x.loop_number.keys()].filter((k) => x.loop_number[k] === loop);
+	return of(v).map((i) => <section class="panel" key={i}><h2 class="verdict">{visible(v.sentence.at(i))} <span class="dim">confidence: {v.confidence.at(i)}; of the whole run</span></h2>
+		{v.disagreement.at(i) && <p class="notice">{visible(v.disagreement.at(i))}.</p>}
+		<ul class="sentences quiet-list">{of(a).map((k) => <li key={k}><div>{visible(a.sentence.at(k))} <span class="tag">{a.grade.at(k)}</span> {a.high[k] > 0 ? <><b>program {gain(a.program_low[k], a.program_high[k])}</b>, loop {gain(a.low[k], a.high[k])}</> : 'gain not known'}
+			{['for', 'against'].map((side) => a[side].at(k) && <div key={side} class="dim">{side}: {visible(a[side].at(k))}</div>)}</div></li>)}</ul>
+		<h3 style={{ marginTop: '.9rem' }}>Evidence</h3>
+		<table class="small"><tbody>{of(e).map((k) => <tr key={k}><td>{e.kind.at(k)}</td><td style={{ width: '99%' }} class={e.missing[k] ? 'wrap dim' : 'wrap'}>{visible(e.words.at(k))}{e.command.at(k) && <>: <code>{visible(e.command.at(k))}</code></>}</td></tr>)}</tbody></table>
+	</section>);
+}
+
 export function LoopQuality({ d, loop, chunks, chosen }) {
-	const { experts: x, advice, paths } = chunks, i = x.loop_number?.indexOf(loop) ?? -1;
+	const { experts: x, paths } = chunks, i = x.loop_number?.indexOf(loop) ?? -1;
 	const { own, path: p } = chosen;
 	if (i < 0)
 		return <section class="panel"><h2>What would it gain?</h2><Empty command={`sonde cqa --loop '${visible(d.loops.id.at(loop))}' PROGRAM`}>This loop was not modelled: it is below 0.1 % of CPU time, in a runtime library, or its code is not in the experiment.</Empty></section>;
 	if (x.not_analysed.at(i))
 		return <section class="panel"><h2>What would it gain?</h2><Empty>{visible(x.not_analysed.at(i))}</Empty></section>;
-	const list = [...advice.loop_number.keys()].filter((k) => advice.loop_number[k] === loop);
 	const gains = Object.entries(VARIANTS).filter(([key]) => x[key + '_speedup'][i] >= 1.005);
 	const bound = p !== undefined ? BOUNDS.map(([key, title]) => [key, title, paths[key][p]]) : BOUNDS.map(([key, title]) => [key, title, x[key + '_cycles'][i]]);
 	// data from afar may take a hundred times as long: a scale of their own, lest the bounds vanish
@@ -129,8 +139,6 @@ export function LoopQuality({ d, loop, chunks, chosen }) {
 		{x.lacked_extensions.at(i) && <p class="notice" style={{ marginBottom: '.7rem' }}>This code needs {visible(x.lacked_extensions.at(i))}, which {visible(toc.whatif.arch_title ?? toc.whatif.arch)} lacks: figures are of the nearest instructions it has.</p>}
 		<div class="legend" style={{ margin: '0 0 .7rem' }}>{gains.map(([key, [title, help]]) => <span key={key} title={help}><b>{title}</b> {times(x[key + '_speedup'][i])} <span class="dim">(program {times(x[key + '_program_speedup'][i]) || '1×'})</span></span>)}
 			<span class="dim">vectorized {percent(x.vector_share[i])}, at {percent(x.vector_efficiency_share[i])} of the width{x.unroll[i] >= 1 ? ` · unrolled ${x.unroll[i]}×` : ''}{x.isa.at(i) ? ` · ${visible(x.isa.at(i))}` : ''}{x.missing_options.at(i) ? ` · compiled without ${visible(x.missing_options.at(i))}` : ''}</span></div>
-		<ul class="sentences quiet-list">{list.map((k) => <li key={k}><span>{visible(advice.sentence.at(k))} <span class="tag">{CONFIDENCE[advice.confidence[k]]}</span>{advice.speedup[k] > 1 ? <b> {gain(advice.sure_speedup[k], advice.speedup[k])}</b> : ''} <span class="dim">{visible(advice.evidence.at(k))}</span></span></li>)}</ul>
-		{list.length === 0 && <p class="dim">The model knows nothing better for this code.</p>}
 		<div class="grid2" style={{ marginTop: '.9rem' }}><div><h3>Bounds <span class="dim">cycles of one pass; the largest counts</span>{own.length > 1 && <> <select class="chip" style={{ maxWidth: "none", width: "auto" }} aria-label="Path" value={own.indexOf(p)} onChange={(e) => setParams({ path: +e.target.value || null, bound: null })}>{own.map((k, n) => <option key={k} value={n}>path {n + 1} of {own.length}, {percent(paths.weight[k])} of passes</option>)}</select></>}</h3>
 			<table class="small"><tbody>{bound.map((b, n) => [...b, n < BOUND_PARTS]).filter(([, , v]) => v >= 0).map(([key, title, v, isBound]) => <Fragment key={key}>{isFar && key === 'l2' && <tr><td class="dim" colSpan={2}>with data from farther away, on a scale of their own:</td></tr>}<tr class={key === chosen.bound ? 'on' : ''}><td>{p !== undefined && v > 0 && isBound ? <button class="link" aria-pressed={key === chosen.bound} title="mark its instructions below" onClick={() => setParams({ bound: key === first ? null : key })}>{title}</button> : title}{key === first ? <span class="tag">bottleneck</span> : ''}{p !== undefined && v > 0 && detailOf(paths, p, key) ? <div class="dim name">{detailOf(paths, p, key)}</div> : ''}</td><td class="num" style={{ width: '55%' }}><Cycles value={v} largest={largest[isBound ? 0 : 1]} isFirst={key === first} /></td></tr></Fragment>)}</tbody></table></div>
 			{units.length > 0 && <div><h3>Execution units <span class="dim">busy cycles of one pass</span></h3><div class="units">{units.map(([name, v]) => <Fragment key={name}><span class="mono">{visible(name)}</span><Cycles value={+v} largest={busiest} isFirst={+v === busiest} /></Fragment>)}</div></div>}</div>

@@ -11,7 +11,7 @@ import { threadName } from '../threads.js';
 import { passes } from '../aggregate.js';
 import { Table } from '../table.jsx';
 import { ListedOfLoop } from './listed.jsx';
-import { BOUND_TITLES, LoopQuality, chosenBound, modelOf } from './experts.jsx';
+import { BOUND_TITLES, LoopQuality, LoopVerdict, chosenBound, modelOf } from './experts.jsx';
 
 function useChunks(...names) {
 	const [chunks, set] = useState(null);
@@ -306,6 +306,7 @@ export function Loop({ d, agg, filter, records, chunks, theme }) {
 			<Tile label="Nesting" value={`depth ${d.loops.depth[loop]}`} note={<>{d.loops.flags[loop] & 1 ? 'innermost' : 'has loops inside'}{parent !== NONE ? <>, in <a href={linkTo('loop', d.loops.id.at(parent))}>{visible(d.loops.label.at(parent))}</a></> : ''}</>} />
 			<Tile label="Threads" value={grouped(threads.length)} note={threads.length > 1 ? `most ${seconds(details.byThread[threads[0]])}, least ${seconds(details.byThread[threads[threads.length - 1]])}` : 'used it'} />
 		</div>
+		<LoopVerdict loop={loop} chunks={chunks} />
 		<LoopQuality key={'q' + loop} d={d} loop={loop} chunks={chunks} chosen={chosen} />
 		<ListedOfLoop id={d.loops.id.at(loop)} chunks={chunks} />
 		<SourceAndAssembly key={loop} d={d} agg={agg} f={d.loops.function[loop] === NONE ? null : d.loops.function[loop]} loop={loop} file={d.loops.file[loop]} model={chunks} chosen={chosen} />

@@ -1,0 +1,43 @@
+/**
+ * What is known of one loop, each kind of evidence as a line: for `sonde show loop` and for the page
+ * of the report.
+ */
+#ifndef SN_VIEWS_LOOP_EVIDENCE_H
+#define SN_VIEWS_LOOP_EVIDENCE_H
+
+#include "base/text.h"
+#include "views/loop_parts.h"
+#include "whatif/evidence.h"
+
+/** What the runs of an experiment counted and timed, of all loops: found once. */
+struct sn_loop_runs {
+	struct sn_instances_list instances;
+	struct sn_variants_list variants;
+};
+void sn_loop_runs_find(const struct sn_profile *profile, struct sn_structures *structures,
+		       struct sn_loop_runs *out);
+void sn_loop_runs_free(struct sn_loop_runs *runs);
+
+enum { SN_LOOP_KINDS = 7 };
+
+/** What one kind of evidence says, or why it is missing and by which command it comes (empty: by none). */
+struct sn_loop_kind {
+	const char *name; /* "static", "sampled" ... */
+	bool is_missing;
+	struct sn_text text, command;
+};
+
+struct sn_loop_told {
+	struct sn_loop_known known;
+	struct sn_loop_evidence judged;
+	struct sn_loop_kind kinds[SN_LOOP_KINDS];
+};
+
+/** `quality` and `advice` are the static model's (NULL: it has none). Both and `runs` are borrowed. Free with
+ * sn_loop_told_free. */
+void sn_loop_tell(const struct sn_loop_page *page, const struct sn_loop_runs *runs,
+		  const struct sn_cqa_loop *quality, const sn_advice_list *advice,
+		  struct sn_loop_told *out);
+void sn_loop_told_free(struct sn_loop_told *told);
+
+#endif
