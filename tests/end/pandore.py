@@ -620,7 +620,11 @@ WRONG = {
                                        ['7:69 P09'], 'declare it __attribute__((const))'),
     'one array twice': (HEAD + f'dist ph({BOTH}) {{ }}\nint main(void) {{ ph(A, A); return 0; }}\n', ['5:24 P07'], "'A' is passed twice"),
     'a pointer': (BEGIN + '\tfloat *p;\n}' + TAIL, ['7:8 P08'], 'declare an array'),
-    'a pointer of the host': (HEAD + 'float *p;\n' + f'dist ph({A4}, float B[N])\n{{\n\tB[0] = 1;\n}}' + TAIL, ['4:7 P08'], 'or in a FILE.c'),
+    'a type of the host': (HEAD + f'typedef double real;\ndist ph({BOTH}) {{ real x; }}' + TAIL, ['5:62 P08'], 'write double'),
+    'a cast to a type of the host': (HEAD + f'typedef double real;\ndist ph({BOTH}) {{ A[0] = (real)1; }}' + TAIL, ['5:70 P08'], 'write double'),
+    'a header\'s type': (HEAD + f'size_t n;\ndist ph({BOTH}) {{ size_t x; }}' + TAIL, ['5:62 P08'], 'write unsigned long'),
+    'a structure of the host': (HEAD + f'struct {{ int a; }} s;\ndist ph({BOTH}) {{ A[0] = s.a; }}' + TAIL, ['5:70 P08'], 'use arrays'),
+    'a pointer of the host': (HEAD + f'float *p = B;\ndist ph({BOTH}) {{ A[0] = p[1]; }}' + TAIL, ['5:69 P12'], 'pass what is needed of it as a parameter'),
     'a pointer as a parameter': (HEAD + 'dist ph(float *A, float B[N]) { B[0] = 1; }' + TAIL, ['4:15 P08'], 'declare an array'),
     'an address': (BEGIN + '\tj = *(&i);\n}' + TAIL, ['7:6 P08'], 'use subscripts'),
     'a structure': (BEGIN + '\tstruct { int a; } s;\n\tA[0] = 1;\n}' + TAIL, ['7:2 P08'], 'use arrays'),
@@ -696,6 +700,70 @@ def diagnostics():
         got = [f'{line}:{column} {code} {name}' for line, column, code, name in
                re.findall(r"^line.pnd:(\d+):(\d+): error: (P\d\d): [^'\n]*'([^']*)'", ran.stderr, re.M)]
         check(got == wanted and ran.returncode == 5 and ran.stderr.count('error') == len(wanted), name, got, ran.stderr)
+
+
+# ---- what only the host has ----
+OWN = r'''#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define P 2
+#define N 8
+struct point { double x, y; };
+struct point origin = { 1, 2 }, *near;
+typedef double real;
+typedef struct { int a; union { int b; double c; } u; } thing;
+typedef enum { RED, GREEN = 5 } colour;
+enum shade { DARK, LIGHT } shade = LIGHT;
+enum shade other;
+union both { int i; float f; } both;
+extern int errno_of_mine;
+int errno_of_mine = 4;
+volatile int stop;
+size_t count = 3;
+FILE *out;
+long double precise = 1.5L;
+double A[N], *where = A;
+double M[2][2] = { { 1, 2 }, { 3, 4 } };
+int table[] = { 1, 2, 3 };
+char text[] = "host";
+const char *const names[] = { "a", "b" };
+static void (*callback)(int);
+int sized = sizeof(double) * 2;
+struct point moved(struct point p, real by);
+struct point moved(struct point p, real by) { p.x += by; return p; }
+typedef int (*compare)(const void *, const void *);
+colour c = GREEN;
+real B[N];
+static void called(int x) { stop = x; }
+dist ph(double A[N] by block(4) map regular(0), double B[N] by block(4) map regular(0))
+{
+	for (int i = 0; i < N; i++)
+		A[i] = B[i] * 2 + GREEN + LIGHT;
+}
+int main(void)
+{
+	out = stdout;
+	callback = called;
+	callback(9);
+	for (count = 0; count < N; count++) B[count] = count;
+	ph(A, B);
+	origin = moved(origin, 3);
+	near = &origin;
+	fprintf(out, "%g %g %g %s %s %d %d %g %d %zu\n", where[7], near->x, M[1][1], text, names[1], table[2], stop, (double)precise, sized, sizeof(thing));
+	return c == GREEN ? 0 : 1;
+}
+'''
+
+
+def hosts_own():
+    """File scope is C: what no phase uses is passed on."""
+    for scheme in ('naive', 'opt'):
+        ran = compile_run(OWN, 'own', '--scheme', scheme)
+        check((ran.returncode, ran.stdout) == (0, '20 4 4 host b 3 9 1.5 16 16\n'),
+              f'{scheme}: types, pointers and data of the host stand at file scope', ran.returncode, ran.stdout, ran.stderr)
+    ran = compile_run(OWN.replace('x, y; };', 'x, y; }'), 'own')
+    check(ran.returncode == 5 and 'own.pnd:7:' in ran.stderr and 'no main()' not in ran.stderr,
+          'a semicolon that a structure lacks is told by the C compiler', ran.stderr)
 
 
 # ---- bad days ----
@@ -1459,6 +1527,7 @@ def main():
         arguments()
         diagnostics()
         wrong()
+        hosts_own()
         bad_days()
         mpi(want)
         os.chdir('/')

@@ -148,7 +148,8 @@ struct sn_pnd_phase {
 
 /** A piece of the host's part, in the order of the source. */
 struct sn_pnd_host_item {
-	enum { SN_HOST_GLOBAL, SN_HOST_FUNCTION, SN_HOST_MAIN } kind;
+	/* a text is any declaration that no phase may use; it is passed on as it is */
+	enum { SN_HOST_GLOBAL, SN_HOST_FUNCTION, SN_HOST_TEXT, SN_HOST_MAIN } kind;
 	size_t first_token, last_token; /* of a function or main: up to its closing brace */
 	struct sn_pnd_var *global;
 };

@@ -292,7 +292,7 @@ void sn_pnd_check_host(struct sn_pnd_program *program)
 
 		size_t brace = item->first_token;
 
-		if (item->kind == SN_HOST_GLOBAL)
+		if (item->kind == SN_HOST_GLOBAL || item->kind == SN_HOST_TEXT)
 			continue;
 		while (brace < item->last_token && token_at(program, brace)->punct != '{')
 			brace++;

@@ -686,6 +686,7 @@ static void emit_host(struct sn_pnd_emitter *em)
 				emit_global(em, item->global);
 			break;
 		case SN_HOST_FUNCTION:
+		case SN_HOST_TEXT:
 			sn_pnd_mark_line(em, token_at(em->program, item->first_token)->pos);
 			emit_raw(em, item->first_token, item->last_token);
 			sn_text_add(em->out, "\n");

@@ -134,6 +134,8 @@ static bool parse_extents(struct sn_pnd_parser *p, struct sn_pnd_var *var)
 				      var->name, SN_PND_RANK_MAX);
 			return false;
 		}
+		if (sn_pnd_at_punct(p, ']'))
+			sn_pnd_note_foreign(p);
 		ok = sn_pnd_parse_size(p, &n, &late, 12, "the extent of an array");
 		if (!ok)
 			break;
@@ -165,14 +167,16 @@ struct sn_pnd_var *sn_pnd_parse_declarator(struct sn_pnd_parser *p, enum sn_pnd_
 	struct sn_pnd_var *var;
 
 	if (sn_pnd_at_punct(p, '*')) {
+		sn_pnd_note_foreign(p);
 		sn_pnd_report(p->diags, name->pos, 8,
-			      "pointers are not in Pandore C; declare an array%s",
-			      sn_pnd_for_host(p));
+			      "pointers are not in Pandore C; declare an array");
 		return NULL;
 	}
 	if (sn_pnd_refuse_word(p))
 		return NULL;
 	if (name->kind != SN_TOK_IDENT || sn_pnd_is_keyword(name->text)) {
+		if (sn_pnd_at_punct(p, '('))
+			sn_pnd_note_foreign(p);
 		sn_pnd_expected(p, "a name");
 		return NULL;
 	}
@@ -224,6 +228,8 @@ static struct sn_pnd_expr *parse_literal(struct sn_pnd_parser *p)
 {
 	struct sn_pnd_expr *e = sn_pnd_parse_expr(p);
 
+	if (!e || !is_literal(e))
+		sn_pnd_note_foreign(p);
 	if (e && (!is_literal(e) || has_integer_fault(e))) {
 		sn_pnd_report(p->diags, e->pos, 12, "a global is initialised with constants only");
 		return NULL;
@@ -243,10 +249,13 @@ static bool parse_global_init(struct sn_pnd_parser *p, struct sn_pnd_var *var)
 	for (int d = 0; d < var->rank; d++)
 		limit *= var->extent[d];
 	if (var->rank != 1) {
+		sn_pnd_note_foreign(p);
 		sn_pnd_report(p->diags, var->pos, 12,
 			      "only scalars and one-dimensional arrays may be initialised");
 		return false;
 	}
+	if (!sn_pnd_at_punct(p, '{'))
+		sn_pnd_note_foreign(p); /* characters in quotes */
 	if (!sn_pnd_expect(p, '{', "'{' of the initialiser"))
 		return false;
 	do {
@@ -327,6 +336,8 @@ bool sn_pnd_parse_declarators(struct sn_pnd_parser *p, enum sn_pnd_type type,
 		if (kind == SN_VAR_LOCAL)
 			sn_pnd_name_apart(p, var);
 		sn_pnd_add_var(p, list, var);
+		if (kind == SN_VAR_GLOBAL && sn_pnd_why_foreign(p, var->name))
+			sn_pnd_note_foreign(p); /* declared extern before */
 		if (kind == SN_VAR_GLOBAL) {
 			struct sn_pnd_host_item item = { .kind = SN_HOST_GLOBAL,
 							 .first_token = p->at,
@@ -491,6 +502,7 @@ static bool parse_typed(struct sn_pnd_parser *p, size_t first, bool is_const)
 		else
 			sn_pnd_parse_function(p, is_ours ? type : SN_T_VOID, first, is_const,
 					      !is_ours || length != before);
+		p->is_for_host = false; /* its parameters are its own business */
 		return true;
 	}
 	if (is_ours) {
@@ -527,6 +539,7 @@ static bool parse_enum(struct sn_pnd_parser *p, size_t first)
 	struct sn_pnd_host_item item = { .kind = SN_HOST_FUNCTION, .first_token = first };
 	int64_t value = -1;
 
+	p->at += sn_pnd_at_word(p, "typedef");
 	p->at += 1 + (sn_pnd_peek(p, 1)->kind == SN_TOK_IDENT);
 	p->at++; /* { */
 	while (!sn_pnd_at_punct(p, '}')) {
@@ -550,18 +563,48 @@ static bool parse_enum(struct sn_pnd_parser *p, size_t first)
 	}
 	if (!sn_pnd_expect(p, '}', "'}' of the enumeration"))
 		return false;
-	item.last_token = p->at;
-	if (!sn_pnd_expect(p, ';', "';' after the enumeration"))
-		return false;
+	if (!sn_pnd_at_punct(p, ';')) {
+		sn_pnd_pass_to_host(p, first);
+		return true;
+	}
+	item.last_token = p->at++;
 	sn_vec_push(&p->program->host, item);
 	return true;
 }
 
 static bool is_enum(const struct sn_pnd_parser *p)
 {
-	return sn_pnd_at_word(p, "enum") &&
-	       (sn_pnd_peek(p, 1)->punct == '{' ||
-		(sn_pnd_peek(p, 1)->kind == SN_TOK_IDENT && sn_pnd_peek(p, 2)->punct == '{'));
+	size_t at = sn_pnd_at_word(p, "typedef");
+	const struct sn_pnd_token *word = sn_pnd_peek(p, at);
+
+	return word->kind == SN_TOK_IDENT && !strcmp(word->text, "enum") &&
+	       (sn_pnd_peek(p, at + 1)->punct == '{' ||
+		(sn_pnd_peek(p, at + 1)->kind == SN_TOK_IDENT &&
+		 sn_pnd_peek(p, at + 2)->punct == '{'));
+}
+
+/* What is no Pandore C, but C, is the host's. */
+static void parse_declaration(struct sn_pnd_parser *p, size_t first, bool is_const)
+{
+	size_t errors = p->diags->errors, kept = p->diags->items.count;
+	size_t hosts = p->program->host.count;
+	struct sn_pnd_var **end = &p->program->globals;
+
+	while (*end)
+		end = &(*end)->next;
+	p->is_for_host = false;
+	if (!parse_typed(p, first, is_const)) {
+		if (!sn_pnd_refuse_word(p))
+			sn_pnd_expected(p, "a declaration, a function, a phase or main()");
+		skip_declaration(p, first);
+	}
+	if (!p->is_for_host)
+		return;
+	*end = NULL;
+	p->program->host.count = hosts;
+	p->diags->errors = errors;
+	p->diags->items.count = kept;
+	sn_pnd_pass_to_host(p, first);
 }
 
 static void parse_top(struct sn_pnd_parser *p)
@@ -602,11 +645,7 @@ static void parse_top(struct sn_pnd_parser *p)
 		p->at++;
 	}
 	p->is_constant = is_constant;
-	if (parse_typed(p, first, is_const))
-		return;
-	if (!sn_pnd_refuse_word(p))
-		sn_pnd_expected(p, "a declaration, a function, a phase or main()");
-	skip_declaration(p, first);
+	parse_declaration(p, first, is_const);
 }
 
 static void find_node_count(struct sn_pnd_parser *p)

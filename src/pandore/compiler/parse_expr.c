@@ -210,6 +210,7 @@ static struct sn_pnd_var *declare_unknown(struct sn_pnd_parser *p, const struct 
 {
 	struct sn_pnd_var *var = sn_arena_new(p->arena, struct sn_pnd_var);
 	struct sn_pnd_scope *outermost = p->scope;
+	const char *why;
 
 	/* a parameter that could not be read is in no list, and was reported */
 	if (p->phase && p->phase->has_unread_parameters)
@@ -222,7 +223,13 @@ static struct sn_pnd_var *declare_unknown(struct sn_pnd_parser *p, const struct 
 					       : "a function that a phase calls cannot use it");
 			goto declared;
 		}
-	report_undeclared(p, name);
+	why = sn_pnd_why_foreign(p, name->text);
+	if (why && sn_pnd_peek(p, 1)->punct == '.')
+		goto declared; /* a structure, which is told */
+	if (why)
+		sn_pnd_report(p->diags, name->pos, p->phase ? 12 : 9, "'%s' %s", name->text, why);
+	else
+		report_undeclared(p, name);
 declared:
 	*var = (struct sn_pnd_var){ .name = name->text,
 				    .spelled = name->text,
@@ -449,7 +456,7 @@ static struct sn_pnd_expr *parse_unary(struct sn_pnd_parser *p)
 {
 	const struct sn_pnd_token *op = sn_pnd_peek(p, 0);
 	struct sn_pnd_expr *e;
-	bool is_cast;
+	bool is_cast, is_refused;
 
 	if (++p->depth > SN_PND_DEPTH_MAX) {
 		sn_pnd_report(p->diags, op->pos, 0, "this expression nests too deep");
@@ -458,8 +465,12 @@ static struct sn_pnd_expr *parse_unary(struct sn_pnd_parser *p)
 	}
 	p->at++;
 	is_cast = op->kind == SN_TOK_PUNCT && op->punct == '(' && sn_pnd_at_type(p);
+	is_refused = op->kind == SN_TOK_PUNCT && op->punct == '(' &&
+		     sn_pnd_peek(p, 1)->punct == ')' && sn_pnd_refuse_typedef(p);
 	p->at--;
-	if (is_cast) {
+	if (is_refused) {
+		e = NULL;
+	} else if (is_cast) {
 		e = parse_cast(p);
 	} else if (op->kind == SN_TOK_PUNCT && (op->punct == '*' || op->punct == '&')) {
 		sn_pnd_report(p->diags, op->pos, 8,

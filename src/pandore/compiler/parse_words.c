@@ -102,6 +102,7 @@ void sn_pnd_refuse_type(struct sn_pnd_parser *p, size_t length)
 		is_long_double |= length == 2 && !strcmp(sn_pnd_peek(p, i)->text, "double");
 		sn_text_addf(&name, "%s%.20s", i ? " " : "", sn_pnd_peek(p, i)->text);
 	}
+	sn_pnd_note_foreign(p);
 	sn_pnd_report(p->diags, sn_pnd_peek(p, 0)->pos, 8, "'%.80s' is no type of Pandore C%s",
 		      name.chars, is_long_double ? "; use double" : "");
 	sn_text_free(&name);
@@ -138,7 +139,7 @@ bool sn_pnd_is_keyword(const char *name)
 }
 
 /* "NAME NAME" where the first is a type of the C library's headers, which only the host sees. */
-static bool refuse_typedef(struct sn_pnd_parser *p)
+bool sn_pnd_refuse_typedef(struct sn_pnd_parser *p)
 {
 	static const struct {
 		const char *name, *ours;
@@ -159,56 +160,64 @@ static bool refuse_typedef(struct sn_pnd_parser *p)
 		{ "uintptr_t", "unsigned long" },
 	};
 
-	if (sn_pnd_peek(p, 1)->kind != SN_TOK_IDENT)
+	const struct sn_pnd_token *name = sn_pnd_peek(p, 0), *next = sn_pnd_peek(p, 1);
+	const char *why;
+
+	if (name->kind != SN_TOK_IDENT ||
+	    (next->kind != SN_TOK_IDENT && next->punct != '*' && next->punct != ')') ||
+	    sn_pnd_find_var(p, name->text))
 		return false;
+	sn_pnd_note_foreign(p);
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (sn_pnd_at_word(p, names[i].name)) {
-			sn_pnd_report(p->diags, sn_pnd_peek(p, 0)->pos, 8,
+			sn_pnd_report(p->diags, name->pos, 8,
 				      "'%s' is a type of a header, which is for the host alone; "
-				      "write %s%s",
-				      names[i].name, names[i].ours, sn_pnd_for_host(p));
+				      "write %s",
+				      names[i].name, names[i].ours);
 			return true;
 		}
-	return false;
-}
-
-const char *sn_pnd_for_host(const struct sn_pnd_parser *p)
-{
-	return p->phase || p->function
-		       ? ""
-		       : ". What only the host uses may stand within its functions, "
-			 "or in a FILE.c that is named behind this one";
+	why = next->punct != '*' ? sn_pnd_why_foreign(p, name->text) : NULL;
+	if (why)
+		sn_pnd_report(p->diags, name->pos, 8, "'%s' %s", name->text, why);
+	return why;
 }
 
 bool sn_pnd_refuse_word(struct sn_pnd_parser *p)
 {
 	static const struct {
 		const char *word, *reason;
+		bool may_be_hosts; /* at file scope */
 	} refused[] = {
-		{ "goto", "goto is not in Pandore C; use loops and conditions" },
-		{ "switch", "switch is not in Pandore C; use if and else" },
-		{ "case", "a case belongs to switch, which is not in Pandore C; use if and else" },
-		{ "default", "a default belongs to switch, which is not in Pandore C; use else" },
-		{ "struct", "structures are not in Pandore C; use arrays" },
-		{ "union", "unions are not in Pandore C; use arrays" },
-		{ "enum", "an enumeration stands outside of phases and functions" },
-		{ "typedef", "typedef is not in Pandore C; write the type" },
-		{ "extern", "extern is not in Pandore C; pass what is outside as a parameter" },
-		{ "static", "static is not in Pandore C, a phase keeps nothing between its calls; "
-			    "make it a parameter" },
-		{ "register", "register is not in Pandore C; leave the word out" },
-		{ "volatile", "volatile is not in Pandore C; leave the word out" },
-		{ "sizeof", "sizeof is not in Pandore C; write the number of bytes" },
+		{ "goto", "goto is not in Pandore C; use loops and conditions", false },
+		{ "switch", "switch is not in Pandore C; use if and else", false },
+		{ "case", "a case belongs to switch, which is not in Pandore C; use if and else",
+		  false },
+		{ "default", "a default belongs to switch, which is not in Pandore C; use else",
+		  false },
+		{ "struct", "structures are not in Pandore C; use arrays", true },
+		{ "union", "unions are not in Pandore C; use arrays", true },
+		{ "enum", "an enumeration stands outside of phases and functions", true },
+		{ "typedef", "typedef is not in Pandore C; write the type", true },
+		{ "extern", "extern is not in Pandore C; pass what is outside as a parameter",
+		  true },
+		{ "static",
+		  "static is not in Pandore C, a phase keeps nothing between its calls; "
+		  "make it a parameter",
+		  false },
+		{ "register", "register is not in Pandore C; leave the word out", true },
+		{ "volatile", "volatile is not in Pandore C; leave the word out", true },
+		{ "sizeof", "sizeof is not in Pandore C; write the number of bytes", false },
 	};
 	const struct sn_pnd_token *t = sn_pnd_peek(p, 0);
 
 	for (size_t i = 0; t->kind == SN_TOK_IDENT && i < sizeof(refused) / sizeof(*refused); i++)
 		if (t->text[0] == refused[i].word[0] && !strcmp(t->text, refused[i].word)) {
-			sn_pnd_report(p->diags, t->pos, 8, "%s%s", refused[i].reason,
-				      sn_pnd_for_host(p));
+			if (refused[i].may_be_hosts)
+				sn_pnd_note_foreign(p);
+			sn_pnd_report(p->diags, t->pos, 8, "%s", refused[i].reason);
 			return true;
 		}
-	return refuse_typedef(p);
+	return sn_pnd_refuse_typedef(p);
 }
 
 struct sn_pnd_var *sn_pnd_find_var(const struct sn_pnd_parser *p, const char *name)

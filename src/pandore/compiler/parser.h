@@ -26,6 +26,7 @@ struct sn_pnd_parser {
 	struct sn_pnd_phase *phase;	  /* parsed now, or NULL */
 	struct sn_pnd_function *function; /* parsed now, or NULL */
 	int zone;
+	bool is_for_host;	     /* a finding was in what only C may have at file scope */
 	bool is_constant;	     /* the globals parsed now are declared const */
 	bool is_unclosed;	     /* the end of the body was found to be missing */
 	bool has_goto;		     /* in the body: its label is no finding of its own */
@@ -52,8 +53,12 @@ bool sn_pnd_parse_type(struct sn_pnd_parser *p, const char *what, enum sn_pnd_ty
 void sn_pnd_refuse_type(struct sn_pnd_parser *p, size_t length);
 /** Words of C that Pandore C leaves out (P08), reported with a reason; false if it is none. */
 bool sn_pnd_refuse_word(struct sn_pnd_parser *p);
-/** What to do, after a finding outside of phases and functions, with what only the host uses; "" within. */
-const char *sn_pnd_for_host(const struct sn_pnd_parser *p);
+/** The same of names of types that only the host has, where a declaration or a cast may stand. */
+bool sn_pnd_refuse_typedef(struct sn_pnd_parser *p);
+/** The finding that follows is in C which a declaration of the host may hold at file scope. */
+void sn_pnd_note_foreign(struct sn_pnd_parser *p);
+/** Why a phase cannot use a name that a text of the host declares, and what to write; NULL: none does. */
+const char *sn_pnd_why_foreign(struct sn_pnd_parser *p, const char *name);
 bool sn_pnd_is_keyword(const char *name);
 
 /** The body of a phase or function, with the counters that its loops declare. */
@@ -94,6 +99,8 @@ bool sn_pnd_parse_constant(struct sn_pnd_parser *p, int64_t *out, int code, cons
  * far and of `nodes`: `*late` is that then, and `*out` SN_PND_LATE. */
 bool sn_pnd_parse_size(struct sn_pnd_parser *p, int64_t *out, const struct sn_pnd_expr **late,
 		       int code, const char *what);
+/** Makes the declaration that begins at token `first` a text of the host. */
+void sn_pnd_pass_to_host(struct sn_pnd_parser *p, size_t first);
 /** Whether a phase or function may have this name. Reports why not. */
 bool sn_pnd_check_name(struct sn_pnd_parser *p, const struct sn_pnd_token *name);
 /** The token of the brace that closes the one at `at`, or the end. */

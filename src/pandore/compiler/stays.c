@@ -467,6 +467,15 @@ static bool add_mentions(const struct looker *l, const struct sn_pnd_host_item *
 	return true;
 }
 
+static bool mentions(const struct sn_pnd_program *program, const struct sn_pnd_host_item *item,
+		     const char *name)
+{
+	for (size_t i = item->first_token; i <= item->last_token; i++)
+		if (is_name(program, i, name))
+			return true;
+	return false;
+}
+
 static void try_array(struct sn_pnd_program *program, const char *name, int rank)
 {
 	struct looker l = { program, name, rank, false };
@@ -479,6 +488,8 @@ static void try_array(struct sn_pnd_program *program, const char *name, int rank
 	for (size_t h = 0; h < program->host.count && ok; h++) {
 		const struct sn_pnd_host_item *item = &program->host.items[h];
 
+		if (item->kind == SN_HOST_TEXT && l.is_global && mentions(program, item, name))
+			ok = false;
 		if (item->kind == SN_HOST_MAIN || (item->kind == SN_HOST_FUNCTION && l.is_global))
 			ok = add_mentions(&l, item, &declarations);
 	}

@@ -48,12 +48,13 @@ char unsigned narrow(unsigned char a, int short signed b)
 '''
 
 MAIN = '''
-static unsigned char copy[1 << 16];
+typedef unsigned char byte;
+static byte copy[1 << 16], *volatile start = copy;
 
 /* a copy is hashed, so that the arrays may stay on the nodes between two phases */
 static unsigned long hash(unsigned long count)
 {
-	const unsigned char *c = copy;
+	const byte *c = start;
 	unsigned long h = 1469598103934665603ul;
 	while (count--)
 		h = (h ^ *c++) * 1099511628211ul;
