@@ -1,5 +1,6 @@
 /* Code of a nest's messages: descriptors of what moves (struct pd_moves), the values of subscripts
  * and counters at the place of a message, and inspections. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "pandore/compiler/emit_nest.h"
@@ -103,8 +104,8 @@ const char *sn_nest_last_text(struct sn_nest_emitter *ne, const struct sn_nest_l
 
 	if (!l->end_adjust)
 		return end;
-	return sn_arena_printf(ne->em->arena, "((long)%s %s 1)", end,
-			       l->end_adjust > 0 ? "+" : "-");
+	return sn_arena_printf(ne->em->arena, "((long)%s %s %lld)", end,
+			       l->end_adjust > 0 ? "+" : "-", llabs(l->end_adjust));
 }
 
 /* ---- messages ---- */

@@ -1,6 +1,7 @@
 /* Reading a loop nest: loops, assignments, references, affine forms. */
 #include "pandore/compiler/nest.h"
 
+#include "pandore/compiler/bounds.h"
 #include "pandore/compiler/dependence.h"
 #include "pandore/compiler/liveness.h"
 #include "pandore/compiler/owners.h"
@@ -193,6 +194,9 @@ static struct sn_affine affine_of(const struct sn_nest *nest, const struct sn_pn
 		return affine_of_variable(nest, e, loop);
 	if (e->kind == SN_E_BINARY)
 		return affine_of_binary(nest, e, loop);
+	if (e->kind == SN_E_CAST && sn_pnd_type_is_integer(e->a->type) &&
+	    sn_pnd_type_holds(e->type, e->a->type))
+		return affine_of(nest, e->a, loop);
 	if (e->kind == SN_E_UNARY && e->punct == '-') {
 		struct sn_affine inner = affine_of(nest, e->a, loop);
 
@@ -275,22 +279,30 @@ static bool read_step(struct sn_nest *nest, struct sn_nest_loop *l)
 	return true;
 }
 
+static const char *why_no_bound(const struct sn_pnd_expr *c, const struct sn_pnd_var *counter)
+{
+	if (sn_pnd_binary_level(c->punct) != 8 || c->a->kind != SN_E_VAR || c->a->var != counter)
+		return "the loop's condition is no comparison (<, <=, >, >=) of sums of signed "
+		       "integers, such as i + 1 < n";
+	if (!sn_pnd_type_is_integer(c->b->type) ||
+	    sn_pnd_type_is_unsigned(sn_pnd_type_common(counter->type, c->b->type)))
+		return "the loop's bound is not a signed integer";
+	return "the loop's bounds change inside the nest or are distributed";
+}
+
 static bool read_condition(struct sn_nest *nest, struct sn_nest_loop *l)
 {
 	const struct sn_pnd_expr *c = l->stmt->cond;
-	bool less, with_equal;
+	struct sn_pnd_bound bound;
 
-	if (!c || c->kind != SN_E_BINARY || c->a->kind != SN_E_VAR || c->a->var != l->var)
-		return refuse(nest, l->stmt->pos, "the loop's condition is not COUNTER < BOUND");
-	less = c->punct == '<' || c->punct == SN_PUNCT2('<', '=');
-	with_equal = c->punct == SN_PUNCT2('<', '=') || c->punct == SN_PUNCT2('>', '=');
-	if (sn_pnd_binary_level(c->punct) != 8 || less != (l->step > 0))
+	if (!c || !sn_pnd_count_reads(c, l->var))
+		return refuse(nest, l->stmt->pos, "the loop's condition does not name its counter");
+	if (!sn_pnd_read_bound(nest->program->arena, c, l->var, &bound))
+		return refuse(nest, c->pos, why_no_bound(c, l->var));
+	if (bound.is_upper != (l->step > 0))
 		return refuse(nest, c->pos, "the loop's condition does not fit its step");
-	if (!sn_pnd_type_is_integer(c->b->type) ||
-	    sn_pnd_type_is_unsigned(sn_pnd_type_common(l->var->type, c->b->type)))
-		return refuse(nest, c->pos, "the loop's bound is not a signed integer");
-	l->end = c->b;
-	l->end_adjust = with_equal ? 0 : less ? -1 : 1;
+	l->end = bound.end;
+	l->end_adjust = bound.adjust;
 	return true;
 }
 

@@ -116,6 +116,21 @@ def spelled(rng, name):
     return ' '.join(words)
 
 
+def respelled(rng, head, type_):
+    """The loop with another condition that means the same."""
+    found = re.search(r'; (\w) (<|<=|>|>=) (\w+);', head)
+    if not found or rng.random() < 0.5:
+        return head
+    var, op, end = found.groups()
+    if end.endswith('u') or type_.startswith('unsigned'):
+        return head
+    forms = ['{end} {flip} {var}', '{var} + 1 {op} {end} + 1', '2 * {var} {op} {end} * 2', '{var} - {end} {op} 0',
+             '-{end} {op} -{var}', '{end} - {var} - 3 {flip} -3', 'k + {var} {op} {end} + k']
+    forms += ['3 * {var} + 2 < 3 * {end}'] if op == '<' else []
+    text = rng.choice(forms).format(var=var, op=op, end=end, flip=op.translate(str.maketrans('<>', '><')))
+    return head.replace(found.group(0), f'; {text};')
+
+
 def distributions(rng, sizes, p):
     """Six ways to lay out an array; the sixth is replicated."""
     up = lambda x: max(1, -(-x // p))
@@ -313,6 +328,7 @@ class Body:
                 last = var + rng.choice([f' <= (k > 2 ? {high} : 0)', f' <= ({high} & 15)',
                                          f' < (unsigned char){high + 257}', f' < {high + 1}u'])
             head = f'for ({var} = {first}; {last}; {var}{rng.choice(["++", "++", " += 1u", " += (char)257"])})'
+        head = respelled(rng, head, type_)
         if rng.random() < 0.25:  # a counter of the loop's own
             head = head.replace(f'for ({var} ', f'for ({spelled(rng, type_)} {var} ', 1)
         self.loops.append((var, low, high))
@@ -343,6 +359,7 @@ class Body:
         if rng.random() < 0.3:
             other = 'AB'.replace(target, '')
             body = f'{{ {body} {other}[i][j] = {self.stored(other, f"0.5 * ({near()})")}; }}'
+        heads = [respelled(rng, head, self.counters[var]) for head, var in zip(heads, order[::2])]
         time = f'{indent}for (l = 0; l < 3; l++)\n' if rng.random() < 0.3 else ''
         return f'{time}{indent}{heads[0]}\n{indent}\t{heads[1]}\n{indent}\t\t{body}\n'
 

@@ -49,6 +49,32 @@ TEST(counters_have_bounds_and_steps)
 	CHECK_INT(sn_nest_ancestor(&nest, 2, 1), 0);
 }
 
+TEST(conditions_are_solved_for_their_counter)
+{
+	CHECK(plan("for (i = 0; i + 1 < n; i++) for (j = 0; n - 2 >= j; j++)"
+		   " for (k = 9; 2 * k - 1 > 4; k--) V[i] = 1;"));
+	REQUIRE(nest.loop_count == 3);
+	CHECK_INT(nest.loops[0].high.constant, -2); /* n - 2 */
+	CHECK_INT(nest.loops[0].high.symbols[0].coef, 1);
+	CHECK_INT(nest.loops[1].high.constant, -2);
+	CHECK_INT(nest.loops[1].high.symbols[0].coef, 1);
+	CHECK_INT(nest.loops[2].low.constant, 3); /* 2 * 2 - 1 is 3 */
+	CHECK(plan("for (i = 0; i < 8; i++) for (j = 0; i + j < n; j++) V[i] = 1;"));
+	CHECK(nest.loops[1].high.ok);
+	CHECK_INT(nest.loops[1].high.coef[0], -1);
+	CHECK_INT(nest.loops[1].bounds_depth, 1);
+	CHECK(plan("for (i = 0; 3 * i + 2 < n; i++) V[i] = 1;"));
+	CHECK(!nest.loops[0].high.ok);
+	CHECK_STRING(refusal("for (i = 0; i * i < n; i++) V[i] = 1;"),
+		     "the loop's condition is no comparison (<, <=, >, >=) of sums of signed "
+		     "integers, such as i + 1 < n");
+	CHECK_STRING(refusal("for (i = 0; i + 1u < n; i++) V[i] = 1;"),
+		     "the loop's condition is no comparison (<, <=, >, >=) of sums of signed "
+		     "integers, such as i + 1 < n");
+	CHECK_STRING(refusal("for (i = 0; n - i < 9; i++) V[i] = 1;"),
+		     "the loop's condition does not fit its step");
+}
+
 TEST(subscripts_are_affine_forms)
 {
 	const struct sn_affine *a;
