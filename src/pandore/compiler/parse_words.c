@@ -102,7 +102,8 @@ void sn_pnd_refuse_type(struct sn_pnd_parser *p, size_t length)
 		is_long_double |= length == 2 && !strcmp(sn_pnd_peek(p, i)->text, "double");
 		sn_text_addf(&name, "%s%.20s", i ? " " : "", sn_pnd_peek(p, i)->text);
 	}
-	sn_pnd_note_foreign(p);
+	if (is_long_double)
+		sn_pnd_note_foreign(p);
 	sn_pnd_report(p->diags, sn_pnd_peek(p, 0)->pos, 8, "'%.80s' is no type of Pandore C%s",
 		      name.chars, is_long_double ? "; use double" : "");
 	sn_text_free(&name);

@@ -306,7 +306,8 @@ static void check_findings(const char *text, const char *want)
 
 TEST(types_that_are_not_ours_are_refused_by_name)
 {
-	check_findings("#define P 1\nlong double g;\nint main(void) { return 0; }\n", "2:1 P08");
+	check_findings("#define P 1\nlong double g;\nint main(void) { return 0; }\n",
+		       ""); /* the host's */
 	check_findings("#define P 1\nunsigned float g;\nint main(void) { return 0; }\n", "2:1 P08");
 	check_findings(
 		"#define P 1\ndist ph(double long A[4])\n{ }\nint main(void) { return 0; }\n",
@@ -322,7 +323,7 @@ TEST(types_that_are_not_ours_are_refused_by_name)
 		       "4:1 P08, 5:1 P08");
 	check_findings("#define P 1\nsize_t g;\ndist ph(uint32_t A[4])\n{ }\nint main(void) { "
 		       "return 0; }\n",
-		       "2:1 P08, 3:9 P08");
+		       "3:9 P08");
 	check_findings("#define P 1\nlong double f(long double x) { return x; }\nint main(void) { "
 		       "return 0; }\n",
 		       "");
