@@ -218,6 +218,7 @@ static sn_status loop_show(const struct sn_view_input *input, struct sn_table_vi
 				    "a loop's page is one object: --format text or json");
 	page.loop = &page.program->loops.items[page.number];
 	page.metrics = &page.profile->loops[page.number];
+	page.experiment = sn_experiment_given_path(input->profile->experiment);
 	if (input->structures)
 		page.structure = sn_structures_of(input->structures, page.loop->module);
 	if (how->format == SN_FORMAT_TEXT)

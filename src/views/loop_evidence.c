@@ -23,7 +23,7 @@ static void lacks(struct sn_loop_kind *kind, const char *reason)
 static void analyze_command(const struct sn_loop_page *page, int level, struct sn_text *out)
 {
 	sn_text_addf(out, "sonde analyze --level %d --from ", level);
-	sn_text_add_shell_word(out, sn_experiment_given_path(page->profile->experiment));
+	sn_text_add_shell_word(out, page->experiment);
 	sn_text_add(out, " -- PROGRAM ARGS");
 }
 
@@ -92,8 +92,7 @@ static void lacks_by_nature(const struct sn_loop_page *page, enum kind which,
 	} else {
 		lacks(kind, "one run alone has no change");
 		sn_text_add(&kind->command, "sonde diff BEFORE ");
-		sn_text_add_shell_word(&kind->command,
-				       sn_experiment_given_path(page->profile->experiment));
+		sn_text_add_shell_word(&kind->command, page->experiment);
 	}
 }
 

@@ -19,6 +19,7 @@ struct sn_loop_page {
 	const struct sn_program_loop *loop;
 	const struct sn_metrics *metrics;
 	struct sn_structure *structure; /* of its module; NULL: not at hand */
+	const char *experiment;		/* what commands call it */
 };
 
 struct sn_loop_part {

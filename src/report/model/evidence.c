@@ -59,7 +59,9 @@ static void add_loop(const struct builder *b, uint32_t number)
 				     .loop = loop,
 				     .metrics = &profile->loops[number],
 				     .structure =
-					     sn_structures_of(b->input->structures, loop->module) };
+					     sn_structures_of(b->input->structures, loop->module),
+				     /* the page is the same from a folder and from its archive */
+				     .experiment = profile->experiment->name };
 	struct sn_loop_told told;
 
 	sn_loop_tell(&page, &b->runs, modelled ? &modelled->quality : NULL,
