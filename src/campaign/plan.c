@@ -575,6 +575,25 @@ struct dimension {
 	size_t count;
 };
 
+/* Whether a list has a comma too many: "1,,2", ",1", "1,". What stands in quotes is a value. */
+static bool has_gap(const char *list)
+{
+	bool is_after_comma = true;
+	char quote = 0;
+
+	for (; *list; list++) {
+		bool is_comma = *list == ',' && !quote;
+
+		if (is_comma && is_after_comma)
+			return true;
+		if (quote ? *list == quote : *list == '\'' || *list == '"')
+			quote = quote ? 0 : *list;
+		if (is_comma || (*list != ' ' && *list != '\t'))
+			is_after_comma = is_comma;
+	}
+	return is_after_comma;
+}
+
 static sn_status dimension_read(struct reader *r, const struct setting *setting,
 				struct dimension *out)
 {
@@ -586,6 +605,10 @@ static sn_status dimension_read(struct reader *r, const struct setting *setting,
 		status = fault(r, setting->line, "%s", inner.sentence);
 	else if (!words.items.count)
 		status = fault(r, setting->line, "a sweep needs values: 1, 2, 4");
+	else if (has_gap(setting->value))
+		status = fault(
+			r, setting->line, "the list '%s' of %s has a comma too many: write 1, 2, 4",
+			setting->value, setting->name ? setting->name : key_names[setting->key]);
 	out->name = setting->name ? setting->name : key_names[setting->key];
 	out->count = words.items.count;
 	out->values = sn_arena_array(&r->plan->arena, struct setting, words.items.count + 1);

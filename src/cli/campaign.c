@@ -243,11 +243,86 @@ static sn_status seed_read(const struct sn_args *args, struct asked *out, struct
 	return status;
 }
 
+/* A program that is not there is so in every run. What a build makes, a name with something to fill in,
+ * another PATH and the word of a launcher of one's own are not known yet. */
+static bool is_known(const struct sn_campaign_plan *plan, const struct sn_campaign_configuration *c)
+{
+	for (size_t i = 0; i < c->environment.count; i++)
+		if (!strcmp(c->environment.items[i].name, "PATH"))
+			return false;
+	return (!strcmp(plan->launcher, "local") || !strcmp(plan->launcher, "mpirun")) &&
+	       !*c->build && !strchr(c->program, '{');
+}
+
+/* A program as the user called it: a plan of options (`here` is our folder then, else NULL) has its whole path. */
+static const char *as_given(const char *program, const char *here)
+{
+	size_t length = here ? strlen(here) : 0;
+
+	return length && !strncmp(program, here, length) && program[length] == '/' &&
+			       strchr(program + length + 1, '/')
+		       ? program + length + 1
+		       : program;
+}
+
+/* Tells of the first configuration whose program is not there. An exit code if there is no program at
+ * all; else 0, as the runs of the others are worth having. `here`: as in as_given. */
+static int programs_tell(const struct sn_campaign_plan *plan, const char *here)
+{
+	struct sn_target target = { .exit_code = 0 };
+	const char *found = "", *of = NULL;
+	size_t missing = 0, count = plan->configurations.count;
+	struct sn_error err, why;
+	int code = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct sn_campaign_configuration *c = &plan->configurations.items[i];
+
+		if (!is_known(plan, c) || !strcmp(c->program, found))
+			continue;
+		if (sn_target_find(as_given(c->program, here), &target, missing ? &why : &err) ==
+		    SN_OK) {
+			found = c->program;
+			continue;
+		}
+		of = missing++ ? of : c->name;
+		code = code ? code : target.exit_code;
+	}
+	if (!missing)
+		return 0;
+	if (missing < count)
+		sn_warn("%zu of %zu configurations cannot run, '%s' for one: %s", missing, count,
+			of, err.sentence);
+	else if (!here)
+		fprintf(stderr, "sonde: configuration '%s': %s\n", of, err.sentence);
+	else
+		sn_error_print(&err);
+	return missing < count ? 0 : code;
+}
+
+static int programs_check(const struct sn_campaign_begin *begin)
+{
+	struct sn_campaign_plan *plan = NULL;
+	struct sn_error err;
+	int code;
+
+	if (sn_campaign_plan_read(begin->plan_bytes, begin->plan_length, begin->plan_name,
+				  begin->plan_folder, &plan, &err) != SN_OK)
+		return sn_error_print(&err);
+	code = programs_tell(
+		plan, strcmp(begin->plan_name, SN_PLAN_OF_OPTIONS) ? NULL : begin->plan_folder);
+	sn_campaign_plan_free(plan);
+	return code;
+}
+
 static int begin_and_go(struct sn_campaign_begin *begin, struct asked *asked)
 {
 	struct sn_campaign *campaign = NULL;
 	struct sn_error err;
-	int code;
+	int code = programs_check(begin);
+
+	if (code)
+		return code;
 
 	begin->seed = (uint64_t)asked->seed;
 	begin->retry = asked->retry;
@@ -267,26 +342,6 @@ static int begin_and_go(struct sn_campaign_begin *begin, struct asked *asked)
 	return code;
 }
 
-/* A program that is not there is so in every run. What a build makes, a name with something to fill in
- * and the word of a launcher of one's own are not known yet. */
-static int program_check(const struct sn_campaign_wishes *w)
-{
-	const char *launcher = w->launcher ? w->launcher : "local", *program = w->command[0];
-	bool is_ours = !strcmp(launcher, "local") || !strcmp(launcher, "mpirun");
-	bool is_below = w->directory && program[0] != '/' && strchr(program, '/');
-	struct sn_target target = { .exit_code = 0 };
-	struct sn_text path = { 0 };
-	struct sn_error err;
-
-	if (!is_ours || w->build || strchr(program, '{'))
-		return 0;
-	sn_text_addf(&path, "%s%s%s", is_below ? w->directory : "", is_below ? "/" : "", program);
-	if (sn_target_find(path.chars, &target, &err) != SN_OK)
-		sn_error_print(&err);
-	sn_text_free(&path);
-	return target.exit_code;
-}
-
 int sn_cli_campaign_of(const struct sn_campaign_wishes *wishes, const struct sn_args *args)
 {
 	struct sn_campaign_begin begin = { .plan_name = SN_PLAN_OF_OPTIONS,
@@ -296,12 +351,8 @@ int sn_cli_campaign_of(const struct sn_campaign_wishes *wishes, const struct sn_
 	struct sn_error err;
 	char *folder = realpath(".", NULL);
 	sn_status status = asked_read(args, &asked, &err);
-	int code = program_check(wishes);
+	int code;
 
-	if (code) {
-		free(folder);
-		return code;
-	}
 	if (status == SN_OK)
 		status = seed_read(args, &asked, &err);
 	if (status == SN_OK)

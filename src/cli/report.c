@@ -23,6 +23,7 @@
 #include "report/campaigns/campaign.h"
 #include "report/json/json.h"
 #include "report/xlsx/xlsx.h"
+#include "wire/variants.h"
 
 static const struct sn_option report_options[] = {
 	{ "output", 'o', "FILE", "write to FILE; '-' is standard output (text and json)", NULL },
@@ -261,6 +262,18 @@ static int campaign_run(const struct sn_args *args)
 	return status == SN_OK ? SN_EXIT_OK : sn_error_print(&err);
 }
 
+/* Level 2 has DL1 beside the loop as it is; whatever else was timed is level 3. */
+static bool has_level_3(const struct sn_analysis *analysis)
+{
+	const struct sn_experiment *run = sn_profile_with_variants(analysis->profile)->experiment;
+
+	for (size_t i = 0; i < run->variants.count; i++)
+		if (run->variants.items[i].variant != SN_VARIANT_ORIG &&
+		    run->variants.items[i].variant != SN_VARIANT_DL1)
+			return true;
+	return sn_companion_exists(analysis->experiment->path, SN_COMPANION_VARIANTS);
+}
+
 /* What the level has and nothing more, or what is missing for it. */
 static sn_status level_choose(const struct sn_args *args, struct sn_analysis *analysis,
 			      struct sn_error *err)
@@ -269,16 +282,15 @@ static sn_status level_choose(const struct sn_args *args, struct sn_analysis *an
 	int level = asked ? asked[0] - '0' : 0;
 	bool has_instances =
 		sn_profile_with_instances(analysis->profile)->experiment->instances.count;
-	bool has_variants = sn_profile_with_variants(analysis->profile)->experiment->variants.count;
 
 	if (level == 1)
 		analysis->profile->companions = NULL;
-	if ((level >= 2 && !has_instances) || (level == 3 && !has_variants))
+	if ((level >= 2 && !has_instances) || (level == 3 && !has_level_3(analysis)))
 		return sn_error_set(err, SN_ERR_NO_DATA,
 				    "'%s' has no %s of loops, which a report of level %d needs: "
 				    "sonde analyze --level %d --from %s -- PROGRAM ARGS",
 				    analysis->experiment->name,
-				    has_instances ? "variants" : "instances", level, level,
+				    has_instances ? "variants but DL1" : "instances", level, level,
 				    sn_experiment_given_path(analysis->experiment));
 	return SN_OK;
 }

@@ -44,10 +44,7 @@ static const char *reference_of(const struct sn_scaling_campaign *s)
 }
 
 static void sentences_write(struct sn_json *json, const char *key,
-			    const struct sn_scaling_campaign *s,
-			    bool (*add)(const struct sn_scaling *scaling,
-					const struct sn_scaling_configuration *configurations,
-					size_t *at, struct sn_text *out))
+			    const struct sn_scaling_campaign *s, sn_scaling_sentence_adder *add)
 {
 	struct sn_text text = { 0 };
 	size_t at = 0;

@@ -285,6 +285,24 @@ with open('first/lock', 'a') as own, open(f'/tmp/sonde-campaign.{os.geteuid()}.l
 t.check(done.returncode == 2 and 'already' in done.stderr and 'another campaign' not in done.stderr,
         'a campaign that runs is not called another one', done.stderr)
 
+# ---- a program that is not there ----
+plan_of = '[campaign]\nrepeat = 1\n[default]\nprogram = ./gone\n[configuration first]\n[configuration second]\n'
+for name, text in (('gone.ini', plan_of), ('some.ini', plan_of + 'program = ./here\n'), ('here', '#!/bin/sh\n')):
+    with open(name, 'w') as out:
+        out.write(text)
+os.chmod('here', 0o755)
+run = t.run('campaign', 'run', 'gone.ini', '-o', 'gone')
+t.check(run.returncode == 127 and run.stderr.startswith("sonde: configuration 'first': cannot run ") and run.stderr.count('\n') == 1
+        and not os.path.exists('gone'), 'a plan whose program is missing ends at once, with one sentence and no folder', run)
+run = t.run('campaign', 'run', 'some.ini', '-o', 'some')
+t.check("1 of 2 configurations cannot run, 'first' for one: cannot run" in run.stderr.splitlines()[0] and os.path.exists('some'),
+        'if some are there, those run, and the others are told of at once', run.stderr)
+os.mkdir('within')
+run = t.run('scale', '--threads', '1', '--repeat', '1', '--directory', 'within', '-o', 'elsewhere', '--', './here')
+t.check('cannot run' not in run.stderr.splitlines()[0] and os.path.exists('elsewhere'), 'a program is looked for where runs will look for it', run.stderr)
+run = t.run('scale', '--threads', '1,,2', '--', './here')
+t.check(run.returncode == 2 and run.stderr == "sonde: the list '1,,2' of threads has a comma too many: write 1, 2, 4\n", 'an empty number of threads is refused', run)
+
 # ---- none is done ----
 run = t.run('scale', '--threads', '1', '--repeat', '1', '-o', 'none-done', '--', '/bin/false')
 t.check(run.returncode == 3 and run.stderr.rstrip().endswith('sonde campaign status none-done'),

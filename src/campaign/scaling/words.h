@@ -13,14 +13,14 @@ const char *sn_scaling_confidence(const struct sn_scaling_row *row);
 /** Adds the law over the number of workers and what it predicts, or why there is none; no full stop. */
 void sn_scaling_add_law(const struct sn_fit *fit, struct sn_text *out);
 
-/** The next sentence that answers what the campaign asked: of each series one, what more workers bring
- * and why not more. Begin with `*at` 0; false: no more, and nothing was added. */
-bool sn_scaling_add_answer(const struct sn_scaling *scaling,
-			   const struct sn_scaling_configuration *configurations, size_t *at,
-			   struct sn_text *out);
-/** The next warning, in the same manner: of each reference that could not be trusted, why. */
-bool sn_scaling_add_warning(const struct sn_scaling *scaling,
-			    const struct sn_scaling_configuration *configurations, size_t *at,
-			    struct sn_text *out);
+/** What adds the next of several sentences: begin with `*at` 0; false: no more, and nothing was added. */
+typedef bool sn_scaling_sentence_adder(const struct sn_scaling *scaling,
+				       const struct sn_scaling_configuration *configurations,
+				       size_t *at, struct sn_text *out);
+
+/** Answers what the campaign asked: of each series one sentence, what more workers bring and why not more. */
+sn_scaling_sentence_adder sn_scaling_add_answer;
+/** Warnings: of each reference that could not be trusted, why. */
+sn_scaling_sentence_adder sn_scaling_add_warning;
 
 #endif

@@ -222,10 +222,7 @@ static void missing_add(const struct sn_campaign_page *page, struct sn_text *out
 }
 
 static void sentences_add(const struct sn_scaling_campaign *read, const char *class,
-			  bool (*add)(const struct sn_scaling *scaling,
-				      const struct sn_scaling_configuration *configurations,
-				      size_t *at, struct sn_text *out),
-			  struct sn_text *out)
+			  sn_scaling_sentence_adder *add, struct sn_text *out)
 {
 	struct sn_text text = { 0 };
 	size_t at = 0;

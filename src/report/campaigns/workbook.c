@@ -27,10 +27,7 @@ static void number_add(struct sn_table *out, const char *key, unsigned long long
 }
 
 static void sentences_add(struct sn_table *out, const char *key,
-			  const struct sn_scaling_campaign *s,
-			  bool (*add)(const struct sn_scaling *scaling,
-				      const struct sn_scaling_configuration *configurations,
-				      size_t *at, struct sn_text *out))
+			  const struct sn_scaling_campaign *s, sn_scaling_sentence_adder *add)
 {
 	struct sn_text text = { 0 };
 	size_t at = 0;

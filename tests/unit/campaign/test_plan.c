@@ -1,6 +1,7 @@
 #include "campaign/plan.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,6 +91,24 @@ TEST(faults_name_the_line_and_the_nearest_key)
 	CHECK_STRING(
 		refusal("[default]\nprogram=a\n[configuration x]\nthreads=2\n[sweep]\nthreads=1\n"),
 		"plan:4: 'threads' is set here and swept over at line 6: one of both");
+}
+
+TEST(a_list_with_a_comma_too_many_is_refused)
+{
+	static const char *const lists[] = { "1,,2", "1, ,2", ",1", "1, 2,", "''," };
+
+	for (unsigned i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+		char plan[80], says[80];
+
+		snprintf(plan, sizeof(plan), "[default]\nprogram=a\n[sweep]\nthreads=%s\n",
+			 lists[i]);
+		snprintf(says, sizeof(says),
+			 "plan:4: the list '%s' of threads has a comma too many: write 1, 2, 4",
+			 lists[i]);
+		CHECK_STRING(refusal(plan), says);
+	}
+	sn_campaign_plan_free(
+		read_plan("[default]\nprogram=a\n[sweep]\nenvironment.A='1,,2' \"3,\" ,4\n"));
 }
 
 TEST(cycles_and_unknown_placeholders_are_refused)
