@@ -64,10 +64,14 @@ static uint64_t named_without_addresses(const struct rw_body *body)
 	return named;
 }
 
+const char sn_loop_without_memory[] = "it has no loads or stores";
+
 static const char *check(const struct rw_body *body, enum sn_decan_variant kind)
 {
 	switch (kind) {
 	case SN_VARIANT_LS:
+		if (!body->has_memory)
+			return sn_loop_without_memory;
 		if (body->may_alias)
 			return "what it stores may decide where it loads or goes on";
 		return body->has_x87 ? "it has x87 or MMX instructions" : NULL;
@@ -82,6 +86,8 @@ static const char *check(const struct rw_body *body, enum sn_decan_variant kind)
 			return "it has no arithmetic";
 		return body->has_x87 ? "it has x87 or MMX instructions" : NULL;
 	case SN_VARIANT_DL1:
+		if (!body->has_memory)
+			return sn_loop_without_memory;
 		if (body->has_unclear_recurrence)
 			return "where it loads depends on what it has loaded or stored before";
 		if (body->cells > SN_PLAN_CELLS_MAX)

@@ -158,6 +158,7 @@ static bool is_integer_operation(const struct rw_action *action)
 static void note(struct rw_body *body, const struct rw_action *action)
 {
 	body->used |= action->effect.reads | action->effect.writes;
+	body->has_memory |= action->is_load || action->is_store;
 	body->has_stores |= action->is_store;
 	body->has_floats |= action->is_float;
 	body->has_x87 |= is_x87(action);

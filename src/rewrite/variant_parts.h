@@ -53,7 +53,7 @@ struct rw_body {
 	uint64_t used;		   /* registers that any of its instructions names */
 	uint64_t controlled;	   /* registers that any decision depends on */
 	uint64_t needed;	   /* registers that any address or decision depends on */
-	bool has_stores, has_floats, has_integers, has_x87, has_vex, has_division;
+	bool has_memory, has_stores, has_floats, has_integers, has_x87, has_vex, has_division;
 	bool is_data_controlled; /* memory tells where it goes on */
 	bool has_data_addresses; /* memory tells where in memory it is */
 	bool may_alias; /* what it stores may be what tells where it goes on, or where in memory it is */

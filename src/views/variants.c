@@ -238,6 +238,21 @@ static sn_status variants_fill(const struct sn_view_input *input, struct sn_tabl
 	return SN_OK;
 }
 
+/* Loops whose gains are withheld, and why. */
+static void put_withheld(const struct sn_view_input *input, FILE *out)
+{
+	struct sn_variants_list list;
+
+	sn_variants_find(input->profile, input->structures, &list);
+	for (size_t i = 0; i < list.count; i++)
+		if (list.items[i].exponent < 0 && list.items[i].withheld)
+			fprintf(out, "%s has no class and no gains: %s\n",
+				input->profile->program->loops.items[list.items[i].loop]
+					.code->label,
+				list.items[i].withheld);
+	sn_variants_free(&list);
+}
+
 static void why_no_variants(const struct sn_view_input *input, struct sn_text *out)
 {
 	if (sn_companion_damage(input->profile, SN_COMPANION_VARIANTS))
@@ -270,7 +285,7 @@ static void why_no_variants(const struct sn_view_input *input, struct sn_text *o
 	{                                                                                              \
 		V "_state", "text",                                                                    \
 			"measured; weak (few timings, or instances below 500 cycles); else why there " \
-			"is no figure of " IT ".",                                                     \
+			"is no figure, or no gain, of " IT ".",                                        \
 			V "_samples"                                                                   \
 	}
 #define GAIN_WORDS(V, IF)                                                                          \
@@ -302,8 +317,8 @@ static const struct sn_explanation variants_words[] = {
 	  "the iterations of this one. Known to 2/sqrt(samples); from 100 samples on.",
 	  "copy_bias" },
 	{ "copy_bias", "ratio",
-	  "ORIG by ref_cycles: what running as a copy changed. The run before must have done the same "
-	  "work.",
+	  "ORIG by ref_cycles: what running as a copy, between variants, changed. The run before must have "
+	  "done the same work. Surely outside 0.91 to 1.1, class and gains are withheld.",
 	  "ref_cycles" },
 	{ "dl1_per_cqa", "ratio",
 	  "DL1 by what the static model says of data in first-level cache; the model counts core cycles, "
@@ -398,4 +413,5 @@ const struct sn_view sn_view_variants = {
 	.is_in_report = true,
 	.fill = variants_fill,
 	.why_empty = why_no_variants,
+	.put_foot = put_withheld,
 };

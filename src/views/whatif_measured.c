@@ -143,6 +143,16 @@ static void print_total(const struct measured *m, FILE *out)
 	fputs(".\n\n", out);
 }
 
+static void print_withheld(const struct sn_program *program, const struct sn_variants_list *list,
+			   FILE *out)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (list->items[i].exponent < 0 && list->items[i].withheld)
+			fprintf(out, "%s is left out: %s.\n\n",
+				program->loops.items[list->items[i].loop].code->label,
+				list->items[i].withheld);
+}
+
 static sn_status tell_nothing(const struct sn_view_input *input, const struct measured *m,
 			      struct sn_error *err)
 {
@@ -150,11 +160,16 @@ static sn_status tell_nothing(const struct sn_view_input *input, const struct me
 	const struct sn_table none = { 0 };
 	struct sn_text reason = { 0 };
 	const struct sn_view *variants = sn_view_find("variants");
+	const char *withheld = NULL;
 	struct sn_variants_list list;
 	sn_status status;
 
 	sn_variants_find(input->profile, input->structures, &list);
-	if (list.count)
+	for (size_t i = 0; i < list.count && !withheld; i++)
+		withheld = list.items[i].withheld;
+	if (withheld)
+		sn_text_addf(&reason, "gains are withheld: %s", withheld);
+	else if (list.count)
 		sn_text_addf(&reason,
 			     "%s was timed in no loop of this run: 'sonde show variants --cols "
 			     "label,%s_state' says why",
@@ -182,8 +197,10 @@ sn_status sn_whatif_measured_show(const struct sn_view_input *input, enum sn_dec
 	for (size_t i = 0; i < m.curve.loops.count; i++)
 		add_row(program, &m.curve.loops.items[i],
 			&m.curve.loops.items[i].variants->figures[variant], &table);
-	if (how->format == SN_FORMAT_TEXT && table.row_count)
+	if (how->format == SN_FORMAT_TEXT && table.row_count) {
 		print_total(&m, out);
+		print_withheld(program, &list, out);
+	}
 	how->schema = SN_WHATIF_MEASURED_SCHEMA;
 	how->share_column = NULL; /* loops hold each other: their shares do not add up */
 	status = sn_table_write(&table, how, out, write_members, &m, err);

@@ -32,9 +32,24 @@ struct judge {
 
 enum reach { REACH_UNKNOWN, REACH_NEAR, REACH_FAR };
 
+/* Why nothing is concluded from what was timed, by the limits that its class has; NULL: no such reason. */
+static const char *why_untold(const struct judge *j)
+{
+	const struct sn_variant_figure *orig = &j->figures[SN_VARIANT_ORIG];
+
+	if (j->known->variants->withheld)
+		return j->known->variants->withheld;
+	if (orig->instance_cycles < SN_VARIANT_CYCLES_LEAST)
+		return sn_arena_printf(
+			&j->out->arena,
+			"an instance takes %.0f cycles, and below %.0f they do not tell",
+			orig->instance_cycles, SN_VARIANT_CYCLES_LEAST);
+	return NULL;
+}
+
 static bool has(const struct judge *j, enum sn_decan_variant v)
 {
-	return j->figures && j->figures[v].state != SN_VARIANT_NOT_THERE &&
+	return j->figures && !why_untold(j) && j->figures[v].state != SN_VARIANT_NOT_THERE &&
 	       !isnan(j->figures[v].speedup);
 }
 
@@ -119,6 +134,20 @@ static const char *dl1_verdict(const struct judge *j)
 	}
 }
 
+/* What all variants keep: each decides where it goes on as the loop does. */
+static const char *front_end_verdict(const struct judge *j)
+{
+	const struct sn_variant_figure *work = &j->figures[SN_VARIANT_FP];
+
+	if (isnan(work->cycles))
+		work = &j->figures[SN_VARIANT_ARITH];
+	return work->cycles >= 0.9 * j->figures[SN_VARIANT_ORIG].cycles
+		       ? "Neither its loads nor its arithmetic bound it: without both it takes as long. What is "
+			 "left is where it goes on (mispredicted branches) and instruction supply"
+		       : "Instruction supply bounds it: as many instructions that do nothing take as "
+			 "long";
+}
+
 static const char *measured_verdict(const struct judge *j)
 {
 	if (!j->figures)
@@ -139,8 +168,7 @@ static const char *measured_verdict(const struct judge *j)
 		       "time";
 	case SN_CLASS_FRONT_END:
 		j->out->kind = "front_end_bound";
-		return "Instruction supply bounds it: as many instructions that do nothing take as "
-		       "long";
+		return front_end_verdict(j);
 	default:
 		return dl1_verdict(j);
 	}
@@ -157,6 +185,7 @@ static bool is_weak(const struct judge *j)
 static void give_verdict(struct judge *j)
 {
 	struct sn_loop_evidence *out = j->out;
+	const char *why;
 
 	out->verdict = measured_verdict(j);
 	if (out->verdict) {
@@ -167,10 +196,13 @@ static void give_verdict(struct judge *j)
 	}
 	out->kind = static_words(j) ? "estimated" : "unknown";
 	out->trust = static_words(j) ? SN_EVIDENCE_LOW : SN_EVIDENCE_NONE;
+	why = j->figures ? why_untold(j) : NULL;
 	out->verdict = sn_arena_printf(
-		&out->arena, "%s%s%s%s",
-		j->figures ? "Variants were timed, but differ by less than their timings do"
-			   : "What bounds it was not measured",
+		&out->arena, "%s%s%s%s%s",
+		why	     ? "Variants were timed, but "
+		: j->figures ? "Variants were timed, but differ by less than their timings do"
+			     : "What bounds it was not measured",
+		why ? why : "",
 		static_words(j) ? "; with data in first-level cache it would be " : "",
 		static_words(j) ? static_words(j) : "",
 		static_words(j) ? ", says the static model" : "");
@@ -261,6 +293,7 @@ static void bound_by_free_arithmetic(struct judge *j, struct sn_loop_advice *adv
 	if (!ls || !(ls->speedup_range.high < advice->range.high))
 		return;
 	advice->range.high = fmax(1, ls->speedup_range.high);
+	advice->range.low = 1; /* a bound from above promises nothing */
 	advice->speedup = fmin(advice->speedup, fmax(1, ls->speedup));
 	advice->against = sn_arena_printf(
 		&j->out->arena,
@@ -278,6 +311,21 @@ static bool saves_arithmetic_alone(const char *subject)
 		if (!strcmp(subject, subjects[i]))
 			return true;
 	return false;
+}
+
+/* Chains of arithmetic, where the loop without it gains nothing to speak of. LS keeps those that lead through a load. */
+static bool is_chain_disproved(const struct judge *j, const char *subject)
+{
+	const struct sn_cqa_loop *q = j->known->quality;
+
+	return (!strcmp(subject, "dependence") || !strcmp(subject, "partial sums")) &&
+	       has(j, SN_VARIANT_LS) && j->figures[SN_VARIANT_LS].speedup_range.high < WORTH &&
+	       !(q && q->paths && q->paths[q->main_path].loads_on_chain > 0);
+}
+
+static bool is_bounded_by_free_arithmetic(const struct judge *j, const char *subject)
+{
+	return saves_arithmetic_alone(subject) || is_chain_disproved(j, subject);
 }
 
 static void weigh_iterations(struct judge *j, struct sn_loop_advice *advice)
@@ -321,9 +369,10 @@ static void add_static_advice(struct judge *j)
 
 		if (!isnan(advice.speedup) && reach_of(j) == REACH_FAR)
 			bound_by_waiting(j, &advice);
-		if (!isnan(advice.speedup) && reach_of(j) == REACH_NEAR)
+		if (!isnan(advice.speedup) && reach_of(j) == REACH_NEAR &&
+		    !is_chain_disproved(j, advice.subject))
 			trust_near(j, &advice);
-		if (!isnan(advice.speedup) && saves_arithmetic_alone(advice.subject))
+		if (!isnan(advice.speedup) && is_bounded_by_free_arithmetic(j, advice.subject))
 			bound_by_free_arithmetic(j, &advice);
 		advice.range.low = fmin(advice.range.low, advice.range.high);
 		weigh_iterations(j, &advice);

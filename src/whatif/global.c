@@ -455,6 +455,14 @@ static void add_static(struct builder *b, const char *metric, enum sn_variant v)
 	add(b, row);
 }
 
+static bool are_withheld(const struct sn_variants_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (list->items[i].withheld)
+			return true;
+	return false;
+}
+
 static void add_measured(struct builder *b, const struct sn_variants_list *list, const char *metric,
 			 enum sn_decan_variant v)
 {
@@ -475,8 +483,11 @@ static void add_measured(struct builder *b, const struct sn_variants_list *list,
 		s.high[loop->loop] = part_spared(figure->speedup_range.high);
 	}
 	if (!basis_ns) {
-		add_unknown(b, metric, "ratio",
-			    "no such variant of a loop was run; sonde decan -- PROGRAM runs them");
+		add_unknown(
+			b, metric, "ratio",
+			are_withheld(list)
+				? "gains are withheld: 'sonde show variants' says of which loops, and why"
+				: "no such variant of a loop was run; sonde decan -- PROGRAM runs them");
 	} else {
 		row = gain_row(b, &s, 1, 1);
 		row.metric = metric;

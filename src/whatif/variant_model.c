@@ -1,11 +1,9 @@
 /*
- * What variants say together with other evidence: with the static model, where the data of a loop are and
- * whether it waits for one load after the other; with the run before, what the copy changed.
+ * What variants say together with the static model: where the data of a loop are and whether it waits for one
+ * load after the other.
  */
 #include <math.h>
 
-#include "profile/companions.h"
-#include "whatif/untouched.h"
 #include "whatif/variants.h"
 #include "whatif/whatif.h"
 
@@ -13,8 +11,6 @@
 #define BEYOND_L1 1.1
 /* Two levels that the model cannot tell apart by so much are not told apart (chosen). */
 #define APART 1.15
-/* The share of a sampled loop is known to 2/sqrt(n): with fewer samples to a fifth and worse. */
-enum { SAMPLES_LEAST = 100 };
 
 struct model {
 	const struct sn_machine *machine;
@@ -91,35 +87,7 @@ static void set_level(const struct sn_cqa_loop *quality, struct sn_variants *row
 	row->is_latency_bound = quality && quality->paths[quality->main_path].loads_on_chain > 0;
 }
 
-/* ---- beside the loop as it was ---- */
-
-static bool is_within_another(const struct sn_variants_list *list, const struct sn_program *program,
-			      uint32_t loop)
-{
-	for (uint32_t l = program->loops.items[loop].parent; l != SN_NONE;
-	     l = program->loops.items[l].parent)
-		for (size_t i = 0; i < list->count; i++)
-			if (list->items[i].loop == l)
-				return true;
-	return false;
-}
-
-/* Iterations of a loop within another one that had variants are not all counted. */
-static void set_reference(const struct model *model, const struct sn_variants_list *list,
-			  const struct sn_untouched *untouched, struct sn_variants *row)
-{
-	const struct sn_program *program = model->profile->program;
-	const struct sn_untouched_loop *before =
-		sn_untouched_find(untouched, program->loops.items[row->loop].code->id);
-
-	if (!before || before->samples < SAMPLES_LEAST || !row->iterations ||
-	    is_within_another(list, program, row->loop))
-		return;
-	row->ref_cycles =
-		(double)before->user_ns / 1e9 * untouched->counter_hz / (double)row->iterations;
-	if (row->ref_cycles > 0)
-		row->copy_bias = row->figures[SN_VARIANT_ORIG].cycles / row->ref_cycles;
-}
+/* ---- all of it ---- */
 
 void sn_variants_compare(const struct sn_machine *machine, const struct sn_profile *profile,
 			 struct sn_structures *structures, struct sn_variants_list *list)
@@ -127,12 +95,7 @@ void sn_variants_compare(const struct sn_machine *machine, const struct sn_profi
 	struct model model = {
 		.machine = machine, .profile = profile, .structures = structures, .loop = SN_NONE
 	};
-	struct sn_untouched untouched;
-	struct sn_error err;
 
-	/* without the file, as in older experiments, there is nothing to compare with */
-	(void)sn_untouched_read(sn_profile_with_variants(profile)->experiment->path, &untouched,
-				&err);
 	for (size_t i = 0; i < list->count; i++) {
 		struct sn_variants *row = &list->items[i];
 		const struct sn_cqa_loop *quality;
@@ -147,10 +110,7 @@ void sn_variants_compare(const struct sn_machine *machine, const struct sn_profi
 		set_level(quality, row);
 		if (quality && quality->cycles > 0)
 			row->dl1_per_cqa = row->figures[SN_VARIANT_DL1].cycles / quality->cycles;
-		if (row->exponent < 0)
-			set_reference(&model, list, &untouched, row);
 	}
 	if (model.has_quality)
 		sn_cqa_loop_free(&model.quality);
-	sn_untouched_free(&untouched);
 }

@@ -9,13 +9,19 @@
 #include "profile/companions.h"
 #include "profile/instances.h"
 #include "rewrite/rewrite.h"
+#include "whatif/untouched.h"
 
 const char *const sn_loop_variant_names[SN_VARIANTS] = { "orig", "ls",	"fp", "arith",
 							 "dl1",	 "fes", "pf" };
 
 /* Limits of trust, as the paper on ONE View has them: cycles of an instance (section 5). */
 #define CYCLES_TRUSTED 500.0
-#define CYCLES_LEAST   250.0
+#define CYCLES_LEAST   SN_VARIANT_CYCLES_LEAST
+/* ORIG is the loop as it is, if it takes as long but for so much (as the paper has it), beyond what samples leave
+ * open. */
+#define BIAS_TRUSTED 1.1
+/* The share of a sampled loop is known to 2/sqrt(n): with fewer samples to a fifth and worse. */
+enum { SAMPLES_LEAST = 100 };
 /* A variant that takes so much of what the loop takes explains it. */
 #define EXPLAINS 0.9
 /* With fewer timings the interval of a median is all that was seen, and less sure than 95 %. */
@@ -266,9 +272,14 @@ enum sn_loop_class sn_loop_class_of(const struct sn_variants *v)
 	ls = compare(orig, memory);
 	fp = compare(orig, work);
 	fes = compare(orig, &v->figures[SN_VARIANT_FES]);
-	/* where arithmetic explains the time, instructions that do nothing cannot tell more; and where nothing
-	 * else could be taken away, all may be kept for control, so that FES is the loop itself */
-	if (fes == AS_FAST && fp == FASTER)
+	/* without loads and stores FP is the loop itself: FES alone leaves anything out */
+	if (v->has_no_memory)
+		return fes == AS_FAST			? SN_CLASS_FRONT_END
+		       : fp == AS_FAST && fes == FASTER ? SN_CLASS_COMPUTE
+							: SN_CLASS_UNKNOWN;
+	/* where arithmetic alone explains the time, instructions that do nothing cannot tell more; where neither it nor loads
+	 * can be left out for a gain, and both together neither, what is left does: supply, or where to go on */
+	if (fes == AS_FAST && (fp == FASTER || (fp == AS_FAST && ls == AS_FAST)))
 		return SN_CLASS_FRONT_END;
 	if (ls == AS_FAST && fp == AS_FAST)
 		return SN_CLASS_BOTH;
@@ -338,8 +349,18 @@ static void judge(struct finder *finder, uint32_t loop)
 		sn_loop_variants_judge(structure, l->code, finder->why);
 }
 
+static void drop_data_variants(struct sn_variants *row)
+{
+	/* timed by a version that made them */
+	clear_figure(&row->figures[SN_VARIANT_LS]);
+	clear_figure(&row->figures[SN_VARIANT_DL1]);
+}
+
 static void finish(struct finder *finder, const struct gathered *from, struct sn_variants *row)
 {
+	row->has_no_memory = finder->why[SN_VARIANT_LS] == sn_loop_without_memory;
+	if (row->has_no_memory)
+		drop_data_variants(row);
 	for (int v = 0; v < SN_VARIANTS; v++) {
 		struct sn_variant_figure *f = &row->figures[v];
 
@@ -434,6 +455,119 @@ static void add_rows(struct finder *finder, struct gathered *from)
 	}
 }
 
+/* ---- beside the loop as it was ---- */
+
+static void withhold(struct sn_variants *row, const char *why)
+{
+	row->withheld = why;
+	row->class = SN_CLASS_UNKNOWN;
+	for (int v = 0; v < SN_VARIANTS; v++) {
+		struct sn_variant_figure *f = &row->figures[v];
+
+		if (f->state == SN_VARIANT_NOT_THERE)
+			continue;
+		f->state = SN_VARIANT_WITHHELD;
+		f->reason = why;
+		f->speedup = f->program_speedup = NAN;
+		f->speedup_range = f->program_range = (struct sn_interval){ NAN, NAN };
+	}
+}
+
+void sn_variants_refer(struct sn_variants *variants, double ref_cycles, uint64_t samples,
+		       struct sn_arena *arena)
+{
+	double doubt = 2 / sqrt((double)samples);
+
+	variants->ref_cycles = ref_cycles;
+	variants->copy_bias = variants->figures[SN_VARIANT_ORIG].cycles / ref_cycles;
+	if (!(fabs(log(variants->copy_bias)) > log(BIAS_TRUSTED) + doubt))
+		return;
+	withhold(variants,
+		 sn_arena_printf(
+			 arena,
+			 "ORIG, timed between variants, takes %.2f times what the loop takes as it "
+			 "is (%.2f cycles for %.2f): it is not that loop, so no gain is known",
+			 variants->copy_bias, variants->figures[SN_VARIANT_ORIG].cycles,
+			 ref_cycles));
+}
+
+static bool is_within_another(const struct sn_variants_list *list, const struct sn_program *program,
+			      uint32_t loop)
+{
+	for (uint32_t l = program->loops.items[loop].parent; l != SN_NONE;
+	     l = program->loops.items[l].parent)
+		for (size_t i = 0; i < list->count; i++)
+			if (list->items[i].loop == l)
+				return true;
+	return false;
+}
+
+/* All that it did is in the counts, as all that the run before did is in its samples. */
+static bool is_whole(const struct sn_profile *varied)
+{
+	const struct sn_experiment *e = varied->experiment;
+
+	for (size_t i = 0; i < e->threads.count; i++)
+		if (!varied->thread_passes[i])
+			return false;
+	return true;
+}
+
+/* One that was killed has done less, or more, than the run before. */
+static bool ended_by_itself(const struct sn_profile *varied)
+{
+	const struct sn_experiment *e = varied->experiment;
+
+	for (size_t i = 0; i < e->processes.count; i++)
+		if (!e->processes.items[i].has_ended_cleanly)
+			return false;
+	return true;
+}
+
+/* Iterations of a loop within another one that had variants are not all counted. */
+static void refer(const struct sn_profile *profile, const struct sn_untouched *untouched,
+		  bool is_judged, struct sn_variants_list *list, struct sn_variants *row)
+{
+	const struct sn_program *program = profile->program;
+	const struct sn_untouched_loop *before =
+		sn_untouched_find(untouched, program->loops.items[row->loop].code->id);
+	double cycles;
+
+	if (!before || before->samples < SAMPLES_LEAST || !row->iterations ||
+	    is_within_another(list, program, row->loop))
+		return;
+	cycles = (double)before->user_ns / 1e9 * untouched->counter_hz / (double)row->iterations;
+	if (!(cycles > 0))
+		return;
+	if (is_judged) {
+		sn_variants_refer(row, cycles, before->samples, &list->arena);
+		return;
+	}
+	row->ref_cycles = cycles;
+	row->copy_bias = row->figures[SN_VARIANT_ORIG].cycles / cycles;
+}
+
+static void refer_all(const struct sn_profile *profile, struct sn_variants_list *list)
+{
+	const struct sn_profile *varied = sn_profile_with_variants(profile);
+	bool is_judged = ended_by_itself(varied);
+	struct sn_untouched untouched;
+	struct sn_error err;
+	const char *withheld = NULL;
+
+	/* without the file, as in older experiments, there is nothing to compare with */
+	(void)sn_untouched_read(varied->experiment->path, &untouched, &err);
+	for (size_t i = 0; i < list->count && is_whole(varied); i++) {
+		if (list->items[i].exponent < 0) {
+			refer(profile, &untouched, is_judged, list, &list->items[i]);
+			withheld = list->items[i].withheld;
+		} else if (withheld) {
+			withhold(&list->items[i], withheld); /* a bucket of that loop */
+		}
+	}
+	sn_untouched_free(&untouched);
+}
+
 static int by_time(const void *a, const void *b, void *context)
 {
 	const struct gathered *x = *(struct gathered *const *)a, *y = *(struct gathered *const *)b;
@@ -473,6 +607,8 @@ void sn_variants_find(const struct sn_profile *profile, struct sn_structures *st
 	out->items = sn_arena_array(&out->arena, struct sn_variants, out->count + 1);
 	if (out->count)
 		memcpy(out->items, finder.rows.items, out->count * sizeof(*out->items));
+	if (out->count)
+		refer_all(profile, out);
 	sn_vec_free(&finder.rows);
 	sn_vec_free(&finder.loops);
 	sn_instances_free(&finder.instances);

@@ -20,6 +20,7 @@ const char *sn_variant_safety(enum sn_decan_variant variant);
 enum sn_variant_state {
 	SN_VARIANT_MEASURED,
 	SN_VARIANT_WEAK,      /* few timings, or short ones */
+	SN_VARIANT_WITHHELD,  /* cycles, but no gain: `reason` says why */
 	SN_VARIANT_NOT_THERE, /* `reason` says why */
 };
 
@@ -46,8 +47,10 @@ enum sn_loop_class {
 };
 const char *sn_loop_class_name(enum sn_loop_class class);
 struct sn_variants;
+/** Below so many cycles of an instance nothing is concluded. */
+#define SN_VARIANT_CYCLES_LEAST 250.0
 /** What bounds a loop, by what its variants took: only where differences exceed their intervals, and
- * never of instances below 250 cycles (docs/method/variants.md). */
+ * never of instances below SN_VARIANT_CYCLES_LEAST (docs/method/variants.md). */
 enum sn_loop_class sn_loop_class_of(const struct sn_variants *variants);
 
 /** A loop, or the instances of it whose iterations are alike. */
@@ -59,6 +62,9 @@ struct sn_variants {
 	double coverage;		/* share of CPU time, all that it calls included */
 	struct sn_variant_figure figures[SN_VARIANTS];
 	enum sn_loop_class class;
+	bool has_no_memory; /* it is known to access none: no LS, no DL1 */
+	const char *
+		withheld; /* why, though timed, class and gains are not known; NULL: they are not withheld */
 	const char *level; /* of class DATA: "L1", "L2", "L3", "RAM"; NULL: not known */
 	bool is_latency_bound;
 	bool has_latency; /* is_latency_bound is known */
@@ -79,7 +85,11 @@ struct sn_variants_list {
  * loop cannot have a variant. */
 void sn_variants_find(const struct sn_profile *profile, struct sn_structures *structures,
 		      struct sn_variants_list *out);
-/** Adds what the static model (`machine` may be NULL) and the run before say: `level` and what stands behind it. */
+/** Sets ref_cycles (of so many samples, above 0) and copy_bias. Where the copy surely differs by more than a tenth from the
+ * loop as it was, class and gains are withheld. Texts are of the arena. */
+void sn_variants_refer(struct sn_variants *variants, double ref_cycles, uint64_t samples,
+		       struct sn_arena *arena);
+/** Adds what the static model (`machine` may be NULL) says: `level` and what stands behind it. */
 void sn_variants_compare(const struct sn_machine *machine, const struct sn_profile *profile,
 			 struct sn_structures *structures, struct sn_variants_list *list);
 /** Why this loop cannot have variants at all, as what follows "because"; NULL: it can. */

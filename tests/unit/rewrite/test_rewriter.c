@@ -54,6 +54,14 @@ ASSEMBLED("pushes", "push %rbp\n"
 		    "jne 1b\n"
 		    "leave\n"
 		    "ret");
+ASSEMBLED("no_memory", "1: mulsd %xmm1, %xmm0\n"
+		       "sub $1, %edi\n"
+		       "jne 1b\n"
+		       "ret");
+ASSEMBLED("one_load", "1: mulsd (%rsi), %xmm0\n"
+		      "sub $1, %edi\n"
+		      "jne 1b\n"
+		      "ret");
 /* the header's jump would lie over the call, and nothing is left for what the call returns to */
 ASSEMBLED("no_room", "push %rbx\n"
 		     "mov %edi, %ebx\n"
@@ -203,4 +211,26 @@ TEST(a_damaged_plan_is_refused)
 	for (size_t length = 0; length < bytes.length; length++)
 		CHECK(!sn_plan_read(bytes.chars, length, &plan));
 	sn_text_free(&bytes);
+}
+
+static const char *const *judged(const char *name)
+{
+	static const char *why[SN_VARIANTS];
+	struct assembled a = assembled_open(name);
+
+	REQUIRE(a.function->loop_count == 1);
+	sn_loop_variants_judge(a.structure, &a.function->loops[0], why);
+	assembled_close(&a);
+	return why;
+}
+
+TEST(a_loop_without_memory_has_no_variant_of_its_data)
+{
+	const char *const *why = judged("no_memory");
+
+	CHECK(why[SN_VARIANT_LS] == sn_loop_without_memory);
+	CHECK(why[SN_VARIANT_DL1] == sn_loop_without_memory);
+	CHECK(!why[SN_VARIANT_ORIG] && !why[SN_VARIANT_FP] && !why[SN_VARIANT_FES]);
+	why = judged("one_load");
+	CHECK(!why[SN_VARIANT_LS] && !why[SN_VARIANT_DL1]);
 }

@@ -46,6 +46,7 @@ static void measure(struct given *g, enum sn_decan_variant v, double speedup, do
 	g->variants.figures[v] = (struct sn_variant_figure){ .state = SN_VARIANT_MEASURED,
 							     .samples = 100,
 							     .cycles = 10 / speedup,
+							     .instance_cycles = 10000,
 							     .speedup = speedup,
 							     .speedup_range = { low, high } };
 }
@@ -127,6 +128,66 @@ TEST(free_arithmetic_bounds_what_saves_arithmetic)
 	CHECK(is_near(advice_on(&g, "division")->range.high, 1.3));
 	CHECK(advice_on(&g, "division")->against != NULL);
 	CHECK(is_near(advice_on(&g, "vectorize")->range.high, 4));
+	sn_loop_evidence_free(&g.out);
+}
+
+TEST(short_instances_tell_no_more_here_than_of_variants)
+{
+	struct given g;
+
+	begin(&g);
+	measure(&g, SN_VARIANT_ORIG, 1, 1, 1);
+	measure(&g, SN_VARIANT_DL1, 2, 1.9, 2.1);
+	g.variants.figures[SN_VARIANT_ORIG].instance_cycles = 156;
+	sn_loop_evidence_judge(&g.known, &g.out);
+	CHECK_STRING(g.out.kind, "estimated");
+	CHECK(g.out.trust == SN_EVIDENCE_LOW &&
+	      strstr(g.out.verdict, "an instance takes 156 cycles"));
+	CHECK(!strstr(g.out.verdict, "waits for data"));
+	CHECK(!advice_on(&g, "locality") && !g.out.disagreement);
+	CHECK(is_near(advice_on(&g, "vectorize")->range.high, 4));
+	sn_loop_evidence_free(&g.out);
+}
+
+TEST(a_withheld_class_is_told_with_its_reason)
+{
+	struct given g;
+
+	begin(&g);
+	measure(&g, SN_VARIANT_ORIG, 1, 1, 1);
+	measure(&g, SN_VARIANT_DL1, 2, 1.9, 2.1);
+	g.variants.withheld = "ORIG is not the loop";
+	sn_loop_evidence_judge(&g.known, &g.out);
+	CHECK_STRING(g.out.kind, "estimated");
+	CHECK(strstr(g.out.verdict, "ORIG is not the loop") != NULL);
+	CHECK(!advice_on(&g, "locality") && !g.out.disagreement);
+	sn_loop_evidence_free(&g.out);
+}
+
+TEST(a_chain_that_costs_nothing_is_no_advice)
+{
+	struct given g;
+	const struct sn_loop_advice *chain;
+
+	begin(&g);
+	g.advice[1].subject = "dependence";
+	measure(&g, SN_VARIANT_ORIG, 1, 1, 1);
+	measure(&g, SN_VARIANT_LS, 1.03, 1.02, 1.04);
+	measure(&g, SN_VARIANT_ARITH, 1.04, 1.03, 1.05);
+	measure(&g, SN_VARIANT_DL1, 1.04, 1.03, 1.05);
+	g.variants.class = SN_CLASS_FRONT_END;
+	sn_loop_evidence_judge(&g.known, &g.out);
+	CHECK(strstr(g.out.verdict, "mispredicted") && !strstr(g.out.verdict, "Balanced"));
+	chain = advice_on(&g, "dependence");
+	REQUIRE(chain != NULL);
+	CHECK(is_near(chain->range.high, 1.04) && is_near(chain->range.low, 1) &&
+	      is_near(chain->speedup, 1.03));
+	CHECK(strstr(chain->against, "with arithmetic free") != NULL);
+	sn_loop_evidence_free(&g.out);
+	/* where it costs, several chains may gain more than the loop without it */
+	measure(&g, SN_VARIANT_LS, 1.5, 1.4, 1.6);
+	sn_loop_evidence_judge(&g.known, &g.out);
+	CHECK(is_near(advice_on(&g, "dependence")->range.high, 3 * 1.2));
 	sn_loop_evidence_free(&g.out);
 }
 

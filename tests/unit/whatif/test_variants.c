@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "harness/tap.h"
 
@@ -87,8 +88,14 @@ TEST(instructions_without_effect_tell_only_beside_faster_arithmetic)
 	CHECK(sn_loop_class_of(&v) == SN_CLASS_UNKNOWN);
 	took(&v, SN_VARIANT_FP, 4, 0.1);
 	CHECK(sn_loop_class_of(&v) == SN_CLASS_FRONT_END);
-	/* arithmetic that takes as long explains it without */
+	/* branches that are mispredicted: whatever is left out, it takes as long */
 	took(&v, SN_VARIANT_FP, 9.9, 0.1);
+	CHECK(sn_loop_class_of(&v) == SN_CLASS_FRONT_END);
+	/* arithmetic alone that takes as long explains it without */
+	took(&v, SN_VARIANT_LS, 4, 0.1);
+	CHECK(sn_loop_class_of(&v) == SN_CLASS_COMPUTE);
+	took(&v, SN_VARIANT_LS, 9.9, 0.1);
+	took(&v, SN_VARIANT_FES, 4, 0.1);
 	CHECK(sn_loop_class_of(&v) == SN_CLASS_BOTH);
 }
 
@@ -102,6 +109,61 @@ TEST(noise_and_short_instances_decide_nothing)
 	took(&v, SN_VARIANT_FP, 3, 0.1);
 	v.figures[SN_VARIANT_ORIG].instance_cycles = 249;
 	CHECK(sn_loop_class_of(&v) == SN_CLASS_UNKNOWN);
+}
+
+TEST(without_memory_nothing_is_bound_by_data)
+{
+	struct sn_variants v = begin();
+
+	v.has_no_memory = true;
+	took(&v, SN_VARIANT_FP, 10, 0.1);
+	CHECK(sn_loop_class_of(&v) == SN_CLASS_UNKNOWN);
+	took(&v, SN_VARIANT_FES, 4, 0.1);
+	CHECK(sn_loop_class_of(&v) == SN_CLASS_COMPUTE);
+	/* figures of copies that left out nothing */
+	took(&v, SN_VARIANT_LS, 10, 0.1);
+	took(&v, SN_VARIANT_DL1, 5, 0.1);
+	v.figures[SN_VARIANT_DL1].speedup_range = (struct sn_interval){ 1.9, 2.1 };
+	CHECK(sn_loop_class_of(&v) == SN_CLASS_COMPUTE);
+	took(&v, SN_VARIANT_FES, 10, 0.1);
+	CHECK(sn_loop_class_of(&v) == SN_CLASS_FRONT_END);
+}
+
+TEST(a_copy_that_is_not_the_loop_tells_no_gain)
+{
+	struct sn_arena arena = { 0 };
+	struct sn_variants v = begin();
+	struct sn_variant_figure *dl1 = &v.figures[SN_VARIANT_DL1];
+
+	took(&v, SN_VARIANT_DL1, 4, 0.1);
+	dl1->speedup = 2.5;
+	dl1->speedup_range = (struct sn_interval){ 2.3, 2.7 };
+	v.class = SN_CLASS_DATA;
+	/* 10 cycles for 8.5 are 18 % more, but 100 samples leave 20 % open */
+	sn_variants_refer(&v, 8.5, 100, &arena);
+	CHECK(!v.withheld && v.class == SN_CLASS_DATA && dl1->speedup == 2.5);
+	CHECK(fabs(v.copy_bias - 10 / 8.5) < 1e-9);
+	sn_variants_refer(&v, 8.5, 10000, &arena);
+	REQUIRE(v.withheld != NULL);
+	CHECK(strstr(v.withheld, "1.18 times") != NULL);
+	CHECK(v.class == SN_CLASS_UNKNOWN && isnan(dl1->speedup) && isnan(dl1->program_speedup));
+	CHECK(isnan(dl1->speedup_range.low) && dl1->cycles == 4);
+	CHECK(dl1->state == SN_VARIANT_WITHHELD && dl1->reason == v.withheld);
+	/* what is not there has its own reason */
+	CHECK(v.figures[SN_VARIANT_LS].state == SN_VARIANT_NOT_THERE);
+	sn_arena_free(&arena);
+}
+
+TEST(a_copy_may_be_too_fast_as_well)
+{
+	struct sn_arena arena = { 0 };
+	struct sn_variants v = begin();
+
+	sn_variants_refer(&v, 10.9, 10000, &arena);
+	CHECK(!v.withheld);
+	sn_variants_refer(&v, 12, 10000, &arena);
+	CHECK(v.withheld && strstr(v.withheld, "0.83 times"));
+	sn_arena_free(&arena);
 }
 
 static sn_status read_back(const char *folder, const char *text, size_t length,
