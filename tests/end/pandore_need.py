@@ -126,6 +126,12 @@ def diagonal():
         yield ('V', i), [('A', i, i), ('A', i, N - 1 - i)], [('V', i)]
 
 
+def factors():
+    for i in range(N):
+        for j in range(N):
+            yield ('A', i, j), [('A', i, j), ('A', N - 1 - i, i)], [('A', i, j)]
+
+
 def aligned():
     for i in range(N):
         for j in range(N):
@@ -160,6 +166,8 @@ PROGRAMS = [
   for (i = 2; i < N - 1; i += 2) for (j = 1; j < N - 1; j += 2) A[i][j] = 0.25 * (A[i-1][j] + A[i+1][j] + A[i][j-1] + A[i][j+1]); }''',
             redblack),
     Program('two diagonals', {'A': 'columns', 'V': 'dealt1'}, 'for (i = 0; i < N; i++) V[i] = A[i][i] + A[i][N - 1 - i];', diagonal),
+    Program('a diagonal of what is written', {'A': 'rows'},
+            'for (i = 0; i < N; i++) for (j = 0; j < N; j++) A[i][j] = A[i][j] * 0.5 + A[N - 1 - i][i];', factors),
     Program('an aligned if', {'A': 'rows', 'B': 'rows'},
             'for (i = 0; i < N; i++) for (j = 0; j < N; j++) if (B[i][j] > 5) A[i][j] = B[i][j];', aligned),
     Program('two ranks', {'A': 'rows', 'V': 'blocks', 'W': 'dealt1'},

@@ -323,6 +323,18 @@ static bool is_coupled(const struct sn_nest *nest, const struct sn_nest_ref *ref
 	return shared && (counters < dimensions || shared > 1);
 }
 
+static bool can_list(const struct sn_nest *nest, const struct sn_nest_ref *ref)
+{
+	return sn_nest_can_inspect(nest, ref->expr, ref->loop) &&
+	       (ref->assign < 0 ||
+		sn_nest_can_inspect(nest, nest->assigns[ref->assign].target, ref->loop));
+}
+
+static void list_if_coupled(const struct sn_nest *nest, struct sn_nest_ref *ref)
+{
+	ref->is_inspected |= is_coupled(nest, ref) && can_list(nest, ref);
+}
+
 void sn_nest_place(const struct sn_nest *nest, struct sn_nest_ref *ref)
 {
 	const struct sn_nest_assign *needs = ref->assign < 0 ? NULL : &nest->assigns[ref->assign];
@@ -343,10 +355,8 @@ void sn_nest_place(const struct sn_nest *nest, struct sn_nest_ref *ref)
 	}
 	for (int d = 0; d < ref->expr->arg_count; d++)
 		ref->is_inspected |= !ref->subs[d].ok;
-	ref->is_inspected |= is_coupled(nest, ref);
-	ref->is_inspected =
-		ref->is_inspected && sn_nest_can_inspect(nest, ref->expr, ref->loop) &&
-		(ref->assign < 0 || sn_nest_can_inspect(nest, needs->target, ref->loop));
+	ref->is_inspected = ref->is_inspected && can_list(nest, ref);
+	list_if_coupled(nest, ref);
 	/* bounds that are no affine forms of inner counters must be known where messages stand */
 	for (int l = ref->loop; l >= 0; l = nest->loops[l].parent) {
 		const struct sn_nest_loop *loop = &nest->loops[l];
@@ -469,6 +479,7 @@ static void move_to_spans(struct sn_nest *nest, int loop)
 		    is_inside(nest, r->loop, loop)) {
 			r->level = nest->loops[loop].depth - 1;
 			r->span_loop = loop;
+			list_if_coupled(nest, r); /* more counters are free now */
 		}
 	}
 }

@@ -250,7 +250,10 @@ static void emit_shadow_loop(struct sn_nest_emitter *ne, const struct sn_nest_re
 			step = step < 0 ? -step : step;
 		}
 	if (!sn_nest_is_listed_by(ne->nest, ref, loop)) {
-		sn_pnd_line(ne->em, "if ((%s) %s (%s))", first, step > 0 ? "<=" : ">=", last);
+		sn_pnd_line(ne->em,
+			    "for (%s %s = (%s)(%s), pd_o%d = 1; pd_o%d && %s %s %s; pd_o%d = 0)",
+			    type, name, type, first, loop, loop, name, step > 0 ? "<=" : ">=", last,
+			    loop);
 		return;
 	}
 	sn_pnd_line(ne->em, "for (%s %s = (%s)(%s); %s %s %s%s; %s += %lld)", type, name, type,

@@ -670,12 +670,21 @@ static bool names_counter(const struct sn_pnd_expr *element, const struct sn_pnd
 	return false;
 }
 
+/* A dimension that is not cut has nothing to say. */
+static bool decides_owner(const struct sn_pnd_expr *element, const struct sn_pnd_var *counter)
+{
+	for (int d = 0; d < element->arg_count; d++)
+		if (element->var->grid[d] != 1 && sn_pnd_count_reads(element->args[d], counter))
+			return true;
+	return false;
+}
+
 bool sn_nest_is_listed_by(const struct sn_nest *nest, const struct sn_nest_ref *ref, int loop)
 {
 	const struct sn_pnd_var *counter = nest->loops[loop].var;
 
 	if (names_counter(ref->expr, counter) ||
-	    (ref->assign >= 0 && names_counter(nest->assigns[ref->assign].target, counter)))
+	    (ref->assign >= 0 && decides_owner(nest->assigns[ref->assign].target, counter)))
 		return true;
 	/* does it bound a loop that matters? */
 	for (int l = ref->loop; l >= 0 && l != loop; l = nest->loops[l].parent)
