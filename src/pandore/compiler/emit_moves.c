@@ -519,7 +519,7 @@ static void emit_place(struct sn_nest_emitter *ne, const struct sn_pnd_stmt *bef
 			if (r->is_inspected != is_listed ||
 			    !sn_nest_stands_at(ne->nest, i, before, span_loop))
 				continue;
-			if (is_pending && sn_nest_needs_moved(r))
+			if (is_pending && sn_nest_needs_moved(ne->nest, r))
 				sn_pnd_line(ne->em, "pd_move();");
 			emit_exchange(ne, r, fixed, fixed_count);
 			is_pending = true;

@@ -654,12 +654,19 @@ bool sn_nest_stands_at(const struct sn_nest *nest, int index, const struct sn_pn
 	return !before || sn_nest_anchor(nest, r) == before;
 }
 
-bool sn_nest_needs_moved(const struct sn_nest_ref *ref)
+static bool has_distributed_subscript(const struct sn_pnd_expr *element)
 {
-	for (int d = 0; d < ref->expr->arg_count; d++)
-		if (ref->is_inspected && ref->expr->args[d]->has_distributed)
+	for (int d = 0; d < element->arg_count; d++)
+		if (element->args[d]->has_distributed)
 			return true;
 	return false;
+}
+
+bool sn_nest_needs_moved(const struct sn_nest *nest, const struct sn_nest_ref *ref)
+{
+	return ref->is_inspected &&
+	       (has_distributed_subscript(ref->expr) ||
+		(ref->assign >= 0 && has_distributed_subscript(nest->assigns[ref->assign].target)));
 }
 
 static bool names_counter(const struct sn_pnd_expr *element, const struct sn_pnd_var *counter)

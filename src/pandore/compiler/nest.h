@@ -157,8 +157,9 @@ bool sn_nest_is_repeated(const struct sn_nest *nest, int index);
  * this loop's spans (`before` is NULL). */
 bool sn_nest_stands_at(const struct sn_nest *nest, int index, const struct sn_pnd_stmt *before,
 		       int span_loop);
-/** Of an inspected reference: whether its subscripts read what moves at the same place. */
-bool sn_nest_needs_moved(const struct sn_nest_ref *ref);
+/** Of an inspected reference: whether its subscripts, or those of who needs it, read what moves at the same
+ * place. */
+bool sn_nest_needs_moved(const struct sn_nest *nest, const struct sn_nest_ref *ref);
 /** Of an inspected reference: whether a loop's counter matters to which elements move. */
 bool sn_nest_is_listed_by(const struct sn_nest *nest, const struct sn_nest_ref *ref, int loop);
 
