@@ -190,20 +190,16 @@ static void write_what_is_kept(void)
 					       : "trace has");
 }
 
-/* It blocks all signals, so what ends the others does not end it; the death of the host is one of them. */
-__attribute__((noreturn)) static void keep(void)
+/* All signals are blocked, so what ends the others does not end it; the death of the host is one of them. */
+__attribute__((noreturn)) static void keep(const sigset_t *all)
 {
-	sigset_t all;
-
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGUSR1);
 	prctl(PR_SET_NAME, "pandore-keeper");
 	close(STDIN_FILENO);
 	close(STDOUT_FILENO);
 	while (!promise->is_over && getppid() == keepers_host)
-		sigwaitinfo(&all, NULL);
+		sigwaitinfo(all, NULL);
 	if (!promise->is_written)
 		write_what_is_kept();
 	_exit(0);
@@ -225,14 +221,19 @@ static bool make_file(int processes)
 void pd_keep_begin(void)
 {
 	const struct pd_program *p = pd_state.program;
+	sigset_t all, before;
 
 	if (!pd_net_has_one_clock || (!p->has_profile && !p->has_trace) ||
 	    !make_file(pd_state.process_count))
 		return;
 	keepers_host = getpid();
+	/* blocked before there is a keeper: the host may be at its end before the keeper has run at all */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
 	keeper = fork();
 	if (!keeper)
-		keep();
+		keep(&all);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
 /* ---- the end ---- */
