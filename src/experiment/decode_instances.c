@@ -61,9 +61,12 @@ static bool bucket_read(struct image *image, const struct owner *owner,
 	}
 	timings = sn_arena_array(&e->arena, struct sn_loop_timing, out->timing_count + 1u);
 	for (uint32_t i = 0; i < out->timing_count; i++)
-		timings[i] = (struct sn_loop_timing){ record->samples[i].number,
-						      record->samples[i].iterations,
-						      record->samples[i].cycles };
+		timings[i] = (struct sn_loop_timing){
+			record->samples[i].number,
+			record->samples[i].iterations & ~SN_SAMPLE_HOLDS_OTHERS,
+			record->samples[i].cycles,
+			(record->samples[i].iterations & SN_SAMPLE_HOLDS_OTHERS) != 0,
+		};
 	out->timings = timings;
 	return true;
 }

@@ -191,6 +191,7 @@ struct sn_loop_instances {
 struct sn_loop_timing {
 	uint64_t number;	     /* of the loop's instances in its thread, from 0 */
 	uint64_t iterations, cycles; /* of the time-stamp counter */
+	bool holds_others; /* iterations and cycles of other instances of the loop, within this one, are in them */
 };
 
 /** Timed instances of a thread in a loop with alike cycles an iteration: from 2^exponent up to twice

@@ -90,6 +90,12 @@ static void sum_up(struct sn_instance_bucket *bucket)
 	bucket->cycles_min = bucket->kept[0].cycles_per_iteration;
 	bucket->cycles_median = median_of(bucket)->cycles_per_iteration;
 	bucket->cycles_max = bucket->kept[count - 1].cycles_per_iteration;
+	/* what is left of them once reading the counter is taken off is nothing */
+	bucket->is_too_short = !(bucket->cycles_median > 0);
+	if (bucket->is_too_short)
+		bucket->cycles_median = NAN;
+	if (!(bucket->cycles_min > 0))
+		bucket->cycles_min = NAN;
 	bucket->cycles_mean = (double)bucket->timed_cycles / (double)bucket->timed_iterations;
 	bucket->cycles_deviation = deviation_of(bucket);
 	if (bucket->cycles_min > 0)
@@ -131,12 +137,39 @@ static void add_timings(struct sn_instance_bucket *to, const struct sn_loop_buck
 	for (uint32_t i = 0; i < from->timing_count; i++) {
 		const struct sn_loop_timing *timing = &from->timings[i];
 
+		to->holds_others |= timing->holds_others;
 		if (timing->iterations)
 			to->kept[to->kept_count++] =
 				(struct sn_instance){ from->thread, *timing,
 						      (double)timing->cycles /
 							      (double)timing->iterations,
 						      (double)from->timed / from->timing_count };
+	}
+}
+
+/* Instances that stand apart from a loop's others by so much were interrupted, or met what those do not meet: the kernel, a
+ * cold start. Time off the CPU is in their cycles, and nobody knows how much. (Chosen.) */
+#define APART_TIMES  64.0
+#define APART_CYCLES 50000.0 /* of an instance: no switch of threads is shorter */
+#define APART_PART   0.01    /* of all that were timed */
+
+static bool is_apart(const struct sn_instance_bucket *all, const struct sn_instance_bucket *bucket)
+{
+	double usual = all->is_too_short ? 1 : all->cycles_median;
+
+	return bucket->timed && (double)bucket->timed <= APART_PART * (double)all->timed &&
+	       bucket->cycles_mean > APART_TIMES * usual &&
+	       (double)bucket->timed_cycles / (double)bucket->timed >= APART_CYCLES;
+}
+
+static void set_apart(struct sn_instances *instances)
+{
+	for (size_t b = 0; b < instances->bucket_count; b++) {
+		struct sn_instance_bucket *bucket = &instances->buckets[b];
+
+		bucket->is_apart = is_apart(&instances->all, bucket);
+		bucket->share_cycles = bucket->is_apart ? 0 : bucket->timed_cycles;
+		instances->all.share_cycles += bucket->share_cycles;
 	}
 }
 
@@ -216,6 +249,7 @@ static void add_buckets(struct finder *finder)
 		sum_up(&out->items[i].all);
 		for (size_t b = 0; b < out->items[i].bucket_count; b++)
 			sum_up(&out->items[i].buckets[b]);
+		set_apart(&out->items[i]);
 	}
 }
 

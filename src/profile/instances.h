@@ -22,7 +22,12 @@ struct sn_instance_bucket {
 	struct sn_instance
 		*kept; /* by cycles an iteration; some of the timed, spread over the run */
 	size_t kept_count;
+	/* known where some are kept and none holds others */
 	uint64_t iterations_min, iterations_median, iterations_max;
+	bool holds_others; /* one of the kept holds other instances of the loop */
+	bool is_too_short; /* half of the instances take less than a reading of the counter: no median */
+	bool is_apart; /* few and long beside the loop's others: they may have been interrupted */
+	uint64_t share_cycles; /* of the timed ones, without buckets that are apart */
 	double cycles_min, cycles_median, cycles_max, cycles_mean, cycles_deviation;
 	double stability; /* (median - least) / least */
 };
@@ -47,6 +52,12 @@ struct sn_instances_list {
 	struct sn_instances *items;	  /* most CPU time first */
 	size_t count;
 };
+
+/** Whether iterations_min to iterations_max are known. */
+static inline bool sn_instances_have_iterations(const struct sn_instance_bucket *bucket)
+{
+	return bucket->kept_count && !bucket->holds_others;
+}
 
 /** Of the threads that pass the profile's filter; where another run of the program counted
  * (profile/companions.h), of all its threads. */

@@ -121,7 +121,7 @@ static void names_set(const struct sn_profile *profile, struct sn_table *table, 
 struct rows {
 	const struct sn_profile *profile;
 	const struct sn_profile *counted; /* of struct sn_instances_list */
-	uint64_t timed_cycles;		  /* of the loop, in all threads */
+	uint64_t timed_cycles;		  /* of the loop, in all threads, without what is apart */
 };
 
 static void set_thread(const struct sn_profile *counted, struct sn_table *table, uint32_t thread)
@@ -149,6 +149,16 @@ static const char *untimed_reason(const struct rows *rows, const struct sn_insta
 	return "none of those that ended was to be timed: --every 1 times all";
 }
 
+#define TOO_SHORT "timed, but too short: most take less than reading the counter does"
+#define APART                                                                                       \
+	"timed, but apart: few, and far slower than the loop's others; time off the CPU may be in " \
+	"them, so they have no share"
+
+static const char *timed_state(const struct sn_instance_bucket *bucket)
+{
+	return bucket->is_apart ? APART : bucket->is_too_short ? TOO_SHORT : "timed";
+}
+
 static void bucket_set(const struct rows *rows, struct sn_table *table,
 		       const struct sn_instances *of, const struct sn_instance_bucket *bucket)
 {
@@ -160,9 +170,9 @@ static void bucket_set(const struct rows *rows, struct sn_table *table,
 		set_thread(rows->counted, table, of->thread);
 	if (bucket == &of->all && of->thread == SN_NONE)
 		sn_table_set_real(table, I_SHARE, share);
-	else if (rows->timed_cycles)
+	else if (rows->timed_cycles && !bucket->is_apart)
 		sn_table_set_real(table, I_SHARE,
-				  share * (double)bucket->timed_cycles /
+				  share * (double)bucket->share_cycles /
 					  (double)rows->timed_cycles);
 	set_real(table, I_CYCLES_MIN, bucket->cycles_min);
 	set_real(table, I_CYCLES_MEDIAN, bucket->cycles_median);
@@ -171,9 +181,11 @@ static void bucket_set(const struct rows *rows, struct sn_table *table,
 	set_real(table, I_STABILITY, bucket->stability);
 	if (!bucket->kept_count)
 		return;
-	sn_table_set_int(table, I_ITERATIONS_MIN, (int64_t)bucket->iterations_min);
-	sn_table_set_int(table, I_ITERATIONS_MEDIAN, (int64_t)bucket->iterations_median);
-	sn_table_set_int(table, I_ITERATIONS_MAX, (int64_t)bucket->iterations_max);
+	if (sn_instances_have_iterations(bucket)) {
+		sn_table_set_int(table, I_ITERATIONS_MIN, (int64_t)bucket->iterations_min);
+		sn_table_set_int(table, I_ITERATIONS_MEDIAN, (int64_t)bucket->iterations_median);
+		sn_table_set_int(table, I_ITERATIONS_MAX, (int64_t)bucket->iterations_max);
+	}
 	set_representatives(rows->counted, table, bucket);
 }
 
@@ -198,7 +210,8 @@ static void whole_row(const struct rows *rows, struct sn_table *table,
 	sn_table_set_int(table, I_OPEN, (int64_t)of->open);
 	if (of->has_aborted)
 		sn_table_set_int(table, I_ABORTED, (int64_t)of->aborted);
-	sn_table_set_text(table, I_STATE, of->all.timed ? "timed" : untimed_reason(rows, of));
+	sn_table_set_text(table, I_STATE,
+			  of->all.timed ? timed_state(&of->all) : untimed_reason(rows, of));
 	bucket_set(rows, table, of, &of->all);
 }
 
@@ -216,7 +229,7 @@ static void bucket_rows(const struct rows *rows, struct sn_table *table,
 			sn_table_set_int(table, I_INSTANCES, (int64_t)bucket->timed);
 			sn_table_set_int(table, I_ITERATIONS, (int64_t)bucket->timed_iterations);
 		}
-		sn_table_set_text(table, I_STATE, "timed");
+		sn_table_set_text(table, I_STATE, timed_state(bucket));
 		bucket_set(rows, table, of, bucket);
 	}
 }
@@ -231,10 +244,13 @@ static void instance_rows(const struct rows *rows, struct sn_table *table,
 		names_set(rows->profile, table, of->loop);
 		set_thread(rows->counted, table, one->thread);
 		sn_table_set_int(table, I_INSTANCE, (int64_t)one->timing.number);
-		sn_table_set_int(table, I_ITERATIONS, (int64_t)one->timing.iterations);
-		sn_table_set_real(table, I_CYCLES_MEDIAN, one->cycles_per_iteration);
-		sn_table_set_real(table, I_CYCLES_MEAN, one->cycles_per_iteration);
-		sn_table_set_text(table, I_STATE, "timed");
+		if (!one->timing.holds_others)
+			sn_table_set_int(table, I_ITERATIONS, (int64_t)one->timing.iterations);
+		if (one->timing.cycles) {
+			sn_table_set_real(table, I_CYCLES_MEDIAN, one->cycles_per_iteration);
+			sn_table_set_real(table, I_CYCLES_MEAN, one->cycles_per_iteration);
+		}
+		sn_table_set_text(table, I_STATE, one->timing.cycles ? "timed" : TOO_SHORT);
 	}
 }
 
@@ -243,13 +259,13 @@ enum by { BY_LOOP, BY_BUCKET, BY_THREAD, BY_INSTANCE, BYS };
 static void rows_of(const struct sn_profile *profile, struct sn_table *table, enum by by,
 		    const struct sn_instances_list *list, const struct sn_instances *of)
 {
-	struct rows rows = { profile, list->counted, of->all.timed_cycles };
+	struct rows rows = { profile, list->counted, of->all.share_cycles };
 
 	if (by == BY_THREAD) {
 		rows.timed_cycles = 0;
 		for (size_t i = 0; i < list->count; i++)
 			if (list->items[i].loop == of->loop)
-				rows.timed_cycles += list->items[i].all.timed_cycles;
+				rows.timed_cycles += list->items[i].all.share_cycles;
 	}
 	if (by == BY_INSTANCE)
 		instance_rows(&rows, table, of);
@@ -301,7 +317,30 @@ static sn_status instances_fill(const struct sn_view_input *input, struct sn_tab
 	return SN_OK;
 }
 
-/* Loops without cycles, and why. */
+/* What the figures of a loop lack, and why. */
+static void put_notes(const struct rows *rows, const struct sn_instances *of, FILE *out)
+{
+	const char *label = rows->profile->program->loops.items[of->loop].code->label;
+	uint64_t apart = 0;
+
+	for (size_t b = 0; b < of->bucket_count; b++)
+		apart += of->buckets[b].is_apart ? of->buckets[b].timed : 0;
+	if (!of->all.timed)
+		fprintf(out, "%s has no cycles: %s\n", label, untimed_reason(rows, of));
+	if (of->all.is_too_short)
+		fprintf(out, "%s has no median of cycles: %s\n", label, TOO_SHORT);
+	if (apart)
+		fprintf(out,
+			"%s: %llu of %llu timed instances have no share: few, and far slower than "
+			"the others; time off the CPU may be in them\n",
+			label, (unsigned long long)apart, (unsigned long long)of->all.timed);
+	if (of->all.holds_others)
+		fprintf(out,
+			"%s: iterations of an instance are not known: other instances of it ran "
+			"within those that were timed (recursion, or a handler)\n",
+			label);
+}
+
 static void put_untimed(const struct sn_view_input *input, FILE *out)
 {
 	struct sn_instances_list list;
@@ -312,11 +351,7 @@ static void put_untimed(const struct sn_view_input *input, FILE *out)
 	sn_instances_find(input->profile, &list);
 	rows.counted = list.counted;
 	for (size_t i = 0; i < list.count; i++)
-		if (!list.items[i].all.timed)
-			fprintf(out, "%s has no cycles: %s\n",
-				input->profile->program->loops.items[list.items[i].loop]
-					.code->label,
-				untimed_reason(&rows, &list.items[i]));
+		put_notes(&rows, &list.items[i], out);
 	sn_instances_free(&list);
 }
 
@@ -344,7 +379,9 @@ static const struct sn_explanation instances_words[] = {
 	  "Arrivals at the loop's header. Unknown where an instance that has not ended hides how many "
 	  "there were.",
 	  "instances" },
-	{ "iterations_min", "count", "Fewest iterations of an instance, of the representatives.",
+	{ "iterations_min", "count",
+	  "Fewest iterations of an instance, of the representatives. Unknown where other instances of the "
+	  "loop ran within one (recursion).",
 	  NULL },
 	{ "iterations_median", "count", "Median of the representatives' iterations.", NULL },
 	{ "iterations_max", "count", "Most iterations of an instance, of the representatives.",
@@ -370,7 +407,10 @@ static const struct sn_explanation instances_words[] = {
 	  "Unknown where some are open and not all were to be timed.",
 	  "open" },
 	{ "timed_instances", "count", "Instances that were timed.", NULL },
-	{ "cycles_state", "text", "timed; else why the loop has no cycles.", "timed_instances" },
+	{ "cycles_state", "text",
+	  "timed; else why there are no cycles, no median (too short) or no share (apart from the loop's "
+	  "others: they may have been interrupted).",
+	  "timed_instances" },
 	{ "representatives", "text",
 	  "Some of the timed instances, spread over the run, as process:thread:instance; instances "
 	  "of a loop are numbered in each thread from 0.",

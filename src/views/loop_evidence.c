@@ -119,16 +119,17 @@ static void variants_words(const struct sn_variants *v, struct sn_text *text)
 static void instances_words(const struct sn_instances *it, struct sn_text *text)
 {
 	sn_text_addf(text, "%llu instances", (unsigned long long)it->instances);
-	if (!it->all.kept_count)
-		return;
-	sn_text_addf(
-		text,
-		" of %llu iterations (median; %llu to %llu); %.2f cycles an iteration, stability "
-		"%.3f",
-		(unsigned long long)it->all.iterations_median,
-		(unsigned long long)it->all.iterations_min,
-		(unsigned long long)it->all.iterations_max, it->all.cycles_median,
-		it->all.stability);
+	if (sn_instances_have_iterations(&it->all))
+		sn_text_addf(text, " of %llu iterations (median; %llu to %llu)",
+			     (unsigned long long)it->all.iterations_median,
+			     (unsigned long long)it->all.iterations_min,
+			     (unsigned long long)it->all.iterations_max);
+	if (it->all.is_too_short)
+		sn_text_add(text, "; too short to be timed");
+	else if (it->all.kept_count)
+		sn_text_addf(text, "; %.2f cycles an iteration", it->all.cycles_median);
+	if (!isnan(it->all.stability))
+		sn_text_addf(text, ", stability %.3f", it->all.stability);
 }
 
 static void static_words(const struct sn_cqa_loop *q, struct sn_text *text)
@@ -368,7 +369,7 @@ static void write_instances(const struct sn_instances *it, struct sn_json *json)
 	else
 		sn_json_member_null(json, "iterations");
 	sn_json_member_uint(json, "timed_instances", it->all.timed);
-	if (it->all.kept_count)
+	if (sn_instances_have_iterations(&it->all))
 		sn_json_member_uint(json, "iterations_median", it->all.iterations_median);
 	else
 		sn_json_member_null(json, "iterations_median");

@@ -332,7 +332,8 @@ static void weigh_iterations(struct judge *j, struct sn_loop_advice *advice)
 {
 	const struct sn_instances *it = j->known->instances;
 
-	if (!it || !it->all.kept_count || it->all.iterations_median >= SHORT_ITERATIONS ||
+	if (!it || !sn_instances_have_iterations(&it->all) ||
+	    it->all.iterations_median >= SHORT_ITERATIONS ||
 	    (strncmp(advice->subject, "vectorize", 9) != 0 &&
 	     strcmp(advice->subject, "unroll") != 0))
 		return;

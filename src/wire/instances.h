@@ -29,6 +29,8 @@ struct sn_record_instances {
 };
 
 enum { SN_BUCKET_SAMPLES = 31, SN_BUCKET_EXPONENT_ONE = 5 };
+/** In a sample's `iterations`: those of other instances of the loop (recursion, a handler) are among them. */
+#define SN_SAMPLE_HOLDS_OTHERS (1ULL << 63)
 
 /** Timed instances of a thread in a loop whose cycles an iteration are between two powers of two; of
  *  them some, spread evenly over the run. */

@@ -143,7 +143,7 @@ void sn_patch_keep(struct sn_record_bucket *bucket, uint64_t number, uint64_t it
 	uint64_t at = bucket->timed;
 
 	bucket->timed = at + 1;
-	bucket->iterations += iterations;
+	bucket->iterations += iterations & ~SN_SAMPLE_HOLDS_OTHERS;
 	bucket->cycles += cycles;
 	if (at % bucket->sample_every)
 		return;
@@ -207,7 +207,11 @@ static void end_instance(struct sn_record_instances *record, uint64_t tsc, uint6
 		return;
 	bucket = bucket_of(self, record, exponent);
 	if (bucket)
-		sn_patch_keep(bucket, record->open_number, iterations, cycles);
+		sn_patch_keep(bucket, record->open_number,
+			      record->entries - 1 == record->open_number
+				      ? iterations
+				      : iterations | SN_SAMPLE_HOLDS_OTHERS,
+			      cycles);
 	sn_leave(self);
 }
 

@@ -34,11 +34,89 @@ static void add_instances(struct fixture *f, uint32_t thread, uint32_t stack, ui
 	sn_vec_push(&f->experiment->instances, counted);
 }
 
+/* One loop of the fixture's program, in one thread. */
+static uint32_t begin_loop(struct fixture *f, uint64_t instances)
+{
+	uint32_t stack;
+
+	fixture_begin(f);
+	stack = fixture_stack(f, 0, 1, APP, LEAF_MAIN_LOOP);
+	fixture_samples(f, 0, stack, 100, 1000);
+	add_instances(f, 0, stack, instances);
+	return stack;
+}
+
+TEST(instances_within_another_are_not_its_iterations)
+{
+	static const struct sn_loop_timing outermost[] = { { 0, 3000, 30000, true } };
+	struct sn_instances_list list;
+	struct fixture f;
+	uint32_t stack = begin_loop(&f, 1000);
+
+	add_bucket(&f, 0, stack, 3, 1, outermost, 1);
+	fixture_profile(&f, NULL);
+	sn_instances_find(f.profile, &list);
+	REQUIRE(list.count == 1);
+	CHECK(list.items[0].all.holds_others);
+	CHECK(!sn_instances_have_iterations(&list.items[0].all));
+	CHECK_REAL(list.items[0].all.cycles_median, 10.0, 1e-9);
+	sn_instances_free(&list);
+	fixture_end(&f);
+}
+
+TEST(what_is_shorter_than_a_reading_of_the_counter_has_no_median)
+{
+	static const struct sn_loop_timing nothing[] = { { 0, 8, 0, false }, { 2, 8, 0, false } };
+	static const struct sn_loop_timing little[] = { { 1, 8, 32, false } };
+	struct sn_instances_list list;
+	struct fixture f;
+	uint32_t stack = begin_loop(&f, 3);
+
+	add_bucket(&f, 0, stack, -5, 2, nothing, 2);
+	add_bucket(&f, 0, stack, 2, 1, little, 1);
+	fixture_profile(&f, NULL);
+	sn_instances_find(f.profile, &list);
+	REQUIRE(list.count == 1);
+	CHECK(list.items[0].all.is_too_short && isnan(list.items[0].all.cycles_median));
+	CHECK(isnan(list.items[0].all.cycles_min));
+	REQUIRE(list.items[0].bucket_count == 2);
+	CHECK(!list.items[0].buckets[1].is_too_short);
+	CHECK_REAL(list.items[0].buckets[1].cycles_median, 4.0, 1e-9);
+	sn_instances_free(&list);
+	fixture_end(&f);
+}
+
+TEST(an_instance_that_was_interrupted_has_no_share)
+{
+	/* 999 of 80 cycles, and one with a slice of another thread in it */
+	static const struct sn_loop_timing usual[] = { { 0, 10, 80, false } };
+	static const struct sn_loop_timing long_one[] = { { 7, 10, 4000000, false } };
+	struct sn_instances_list list;
+	const struct sn_instances *loop;
+	struct fixture f;
+	uint32_t stack = begin_loop(&f, 1000);
+
+	add_bucket(&f, 0, stack, 3, 999, usual, 1);
+	add_bucket(&f, 0, stack, 18, 1, long_one, 1);
+	fixture_profile(&f, NULL);
+	sn_instances_find(f.profile, &list);
+	REQUIRE(list.count == 1 && list.items[0].bucket_count == 2);
+	loop = &list.items[0];
+	CHECK(!loop->buckets[0].is_apart && loop->buckets[1].is_apart);
+	CHECK_INT(loop->all.share_cycles, 999 * 80);
+	CHECK_INT(loop->buckets[0].share_cycles, 999 * 80);
+	CHECK_INT(loop->all.timed_cycles, 999 * 80 + 4000000);
+	sn_instances_free(&list);
+	fixture_end(&f);
+}
+
 TEST(threads_add_up_and_buckets_stay_apart)
 {
 	/* 90 instances of 2 cycles an iteration, and 10 of 40 */
-	static const struct sn_loop_timing slow[] = { { 7, 10, 400 } };
-	static const struct sn_loop_timing fast[] = { { 0, 10, 20 }, { 5, 10, 22 }, { 9, 20, 40 } };
+	static const struct sn_loop_timing slow[] = { { 7, 10, 400, false } };
+	static const struct sn_loop_timing fast[] = { { 0, 10, 20, false },
+						      { 5, 10, 22, false },
+						      { 9, 20, 40, false } };
 	struct sn_instances_list list;
 	const struct sn_instances *loop;
 	struct fixture f;
