@@ -424,8 +424,8 @@ static bool collect_subscripts(struct sn_nest *nest, const struct sn_pnd_expr *e
 static bool collect_refs(struct sn_nest *nest, const struct sn_pnd_expr *e,
 			 const struct sn_pnd_stmt *stmt, int loop, int in_if, int order, int assign)
 {
-	struct sn_nest_ref *ref = &nest->refs[nest->ref_count];
 	const struct sn_pnd_expr *parts[3];
+	struct sn_nest_ref *ref;
 
 	if (!e || !e->has_distributed)
 		return true;
