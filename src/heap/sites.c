@@ -68,10 +68,13 @@ static struct sn_heap_sites build(const struct sn_program *program, const struct
 
 	for (size_t i = 0; i < heap->paths.count; i++) {
 		const struct sn_heap_path *path = &heap->paths.items[i];
+		size_t count;
 		uint32_t node = 0;
 
 		sn_site_path_read(program, path->stack, !has_callers, &places);
-		for (size_t p = 0; p < places.items.count; p++)
+		/* without callers the site alone: those that it is inlined into are callers, too */
+		count = has_callers ? places.items.count : 1;
+		for (size_t p = 0; p < count; p++)
 			node = node_add(&builder, node, &places.items.items[p], path->is_new,
 					&path->sums);
 	}

@@ -105,9 +105,14 @@ def known_program():
 #include <stdio.h>
 static __attribute__((noipa)) void *keep(size_t n) { void *p = malloc(n); __asm__ volatile(""); return p; }
 static __attribute__((noipa)) void *drop(size_t n) { void *p = malloc(n); __asm__ volatile(""); return p; }
+/* What is inlined into outer allocates: a site of its own, and outer is its caller. */
+static inline __attribute__((always_inline)) void *inner(size_t n) { void *p = malloc(n); __asm__ volatile(""); return p; }
+static inline __attribute__((always_inline)) void *between(size_t n) { void *p = inner(n); __asm__ volatile(""); return p; }
+static __attribute__((noipa)) void *outer(size_t n) { void *p = between(n); __asm__ volatile(""); return p; }
 int main(void)
 {
 	void *kept[10], *big;
+	free(outer(20));
 	for (int i = 0; i < 10; i++)
 		kept[i] = keep(1000);
 	big = drop(1 << 20);
@@ -130,6 +135,8 @@ int main(void)
     want = {'allocations': 101, 'bytes': 1000 + (1 << 20), 'frees': 101, 'leaked_count': 0, 'leaked_bytes': 0,
             'peak_bytes': 1 << 20, 'temporary': 101}
     t.equal({key: rows['drop'][key] for key in want}, want, 'known: what drop did')
+    t.equal(rows['inner']['allocations'], 1, 'known: an inlined function is a site')
+    t.check(not {'between', 'outer'} & set(rows), 'known: what it is inlined into is no further site', sorted(rows))
     t.check(0 < heap['peak_t_s'] < 60 and heap['mode'] == 'trace', 'known: the peak has a time', heap['peak_t_s'])
     is_sound(heap, 'known')
     leaks = t.show('leaks', 'known.1')['rows']
