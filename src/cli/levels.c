@@ -56,9 +56,7 @@ sn_status sn_cli_levels_check(const struct sn_args *args, int otherwise, int *le
 						"delay" };
 	static const char *const only_with[] = { "loops", "exclude", "budget" };
 	const char *asked = sn_args_value(args, "level");
-	struct sn_text key = { 0 };
 	double times;
-	int32_t rank;
 
 	*level = asked ? asked[0] - '0' : otherwise;
 	for (size_t i = 0; *level == 1 && i < sizeof(only_with) / sizeof(*only_with); i++)
@@ -77,9 +75,7 @@ sn_status sn_cli_levels_check(const struct sn_args *args, int otherwise, int *le
 					"level %d runs the whole program several times: "
 					"--%s cannot be had with it",
 					*level, not_with[k]);
-	sn_launch_key("", &key, &rank);
-	sn_text_free(&key);
-	if (*level > 1 && rank >= 0)
+	if (*level > 1 && sn_launch_is_rank())
 		return sn_error_set(
 			err, SN_ERR_USAGE,
 			"level %d starts the program several times, which one rank of a "

@@ -14,6 +14,7 @@
 #include "cli/same_program.h"
 #include "experiment/store.h"
 #include "profile/analysis.h"
+#include "record/launch_key.h"
 #include "record/streams.h"
 #include "rewrite/rewrite.h"
 #include "whatif/plans.h"
@@ -241,6 +242,23 @@ sn_status sn_cli_loop_run_of(const struct sn_args *args, const struct sn_loop_ru
 	return SN_OK;
 }
 
+/* What can be said before anything has run. */
+static sn_status check(const struct sn_args *args, const struct sn_loop_run *run,
+		       struct sn_error *err)
+{
+	if (!args->operand_count)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "what shall be run? sonde %s -- PROGRAM ARGS", run->command);
+	if (sn_launch_is_rank() && !sn_args_value(args, "from"))
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"one rank of a launch cannot run the program once more to find its loops: "
+			"name an experiment that has them (mpirun -n RANKS sonde record PROGRAM, "
+			"then mpirun -n RANKS sonde %s --from EXPERIMENT -- PROGRAM)",
+			run->command);
+	return sn_cli_loop_choice_check(args, err);
+}
+
 int sn_cli_loop_run(const struct sn_args *args, const struct sn_loop_run *run)
 {
 	struct sn_record_result result = { .exit_code = SN_EXIT_NOT_MEASURED };
@@ -248,14 +266,9 @@ int sn_cli_loop_run(const struct sn_args *args, const struct sn_loop_run *run)
 	struct sn_analysis *analysis = NULL;
 	struct sn_text first = { 0 };
 	struct sn_error err;
-	sn_status status = SN_OK;
+	sn_status status = check(args, run, &err);
 	int code = SN_EXIT_OK;
 
-	if (!args->operand_count)
-		status = sn_error_set(&err, SN_ERR_USAGE,
-				      "what shall be run? sonde %s -- PROGRAM ARGS", run->command);
-	if (status == SN_OK)
-		status = sn_cli_loop_choice_check(args, &err);
 	if (status == SN_OK)
 		code = find_first(args, &first);
 	if (status == SN_OK && !first.chars)

@@ -37,20 +37,36 @@ static uint64_t start_ticks(pid_t pid)
 	return ticks;
 }
 
+/* The rank that a variable tells; -1: none. */
+static int32_t rank_of(const char *name)
+{
+	const char *value = getenv(name);
+	char *end;
+	long rank = value && *value ? strtol(value, &end, 10) : -1;
+
+	return rank >= 0 && rank <= INT32_MAX && !*end ? (int32_t)rank : -1;
+}
+
+static int32_t rank_of_launcher(void)
+{
+	static const char *const names[] = { "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK" };
+	int32_t rank = -1;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && rank < 0; i++)
+		rank = rank_of(names[i]);
+	return rank;
+}
+
 static int32_t rank_of_variables(void)
 {
-	static const char *const names[] = { "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
-					     "SLURM_PROCID" };
+	int32_t rank = rank_of_launcher();
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		const char *value = getenv(names[i]);
-		char *end;
-		long rank = value && *value ? strtol(value, &end, 10) : -1;
+	return rank >= 0 ? rank : rank_of("SLURM_PROCID");
+}
 
-		if (rank >= 0 && rank <= INT32_MAX && !*end)
-			return (int32_t)rank;
-	}
-	return -1;
+bool sn_launch_is_rank(void)
+{
+	return rank_of_launcher() >= 0 || (rank_of("SLURM_PROCID") >= 0 && getenv("SLURM_STEP_ID"));
 }
 
 void sn_launch_key(const char *host, struct sn_text *key, int32_t *rank)

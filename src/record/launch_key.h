@@ -4,6 +4,7 @@
 #ifndef SN_RECORD_LAUNCH_KEY_H
 #define SN_RECORD_LAUNCH_KEY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/text.h"
@@ -15,5 +16,8 @@
  * key of its own, and `*rank` is -1.
  */
 void sn_launch_key(const char *host, struct sn_text *key, int32_t *rank);
+/** Whether a launcher (PMIx, Open MPI, MPICH, srun) started this process as a rank. A batch script of
+ * Slurm is none: it has a SLURM_PROCID, but no step. */
+bool sn_launch_is_rank(void);
 
 #endif

@@ -140,6 +140,12 @@ for words, says in ((('--budget', '2x', '--level', '2'), 'left out'), (('--level
     t.check(says in run.stderr, f'{" ".join(words)}: {says}', run.stderr[-800:])
 run = t.run('run', '-q', '--level', '3', app, TIMES, env={**os.environ, 'OMPI_COMM_WORLD_RANK': '1', 'PMIX_NAMESPACE': 'x', 'PMIX_RANK': '1'})
 t.check(run.returncode == 125 and 'mpirun' in run.stderr, 'a rank cannot start the program several times', run.returncode, run.stderr)
+for command in 'vprof', 'decan', 'trace':
+    run = t.run(command, '-o', 'rank.1', '--', app, TIMES, env={**os.environ, 'PMI_RANK': '1'})
+    t.check((run.returncode, run.stdout, os.path.exists('rank.1')) == (125, '', False) and '--from' in run.stderr and len(run.stderr.splitlines()) == 1,
+            f'{command}: a rank that names no experiment starts nothing', run.returncode, run.stderr)
+run = t.run('vprof', '-q', '-o', 'batch.1', '--', app, 20, env={**os.environ, 'SLURM_JOB_ID': '7', 'SLURM_PROCID': '0'})
+t.check('--from' not in run.stderr and os.path.exists('batch.1') or 'no sample' in run.stderr, 'a batch script of Slurm is no rank', run.returncode, run.stderr)
 run = t.run('run', '--no-page', '--level', '2', '--loops', 'top:0', app, 20)
 t.check(run.returncode == 125 and not run.stdout and '--loops takes' in run.stderr, 'what is wrong with --loops is said before the first run', run)
 for words, says in ((('--from', 'two', '--', 'sleep', '0'), 'is of'), (('--from', 'two', '-o', 'else', '--', app, 20), '-o goes without it')):
