@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/stats.h"
 #include "base/text.h"
+#include "caches/handed.h"
 #include "code/variables.h"
 #include "wire/accesses.h"
 
@@ -339,6 +340,8 @@ static void windows_play(struct player *player, struct windows *windows)
 			sn_vec_push(&stage.items, playing);
 			continue;
 		}
+		if (!stage.items.items)
+			break; /* never: something plays, or comes */
 		if (coming && (double)coming->begin_ns < until_ns)
 			until_ns = (double)coming->begin_ns;
 		if (!window_play(player, stage.items.items[first],
@@ -532,6 +535,66 @@ static void loops_find(struct sn_replay *replay, const struct sn_profile *profil
 						 (double)instances));
 	}
 	sn_map_free(&whole);
+}
+
+/* ---- what could have moved ---- */
+
+static void object_once(const struct sn_replay *replay, uint32_t object,
+			struct sn_replay_handed *out)
+{
+	for (size_t i = 0; i < out->objects.count; i++)
+		if (!strcmp(replay->objects.items[out->objects.items[i]].name,
+			    replay->objects.items[object].name))
+			return;
+	sn_vec_push(&out->objects, object);
+}
+
+static void process_handed(struct sn_replay *replay, const struct sn_profile *profile,
+			   uint32_t process, struct sn_replay_handed *out)
+{
+	const struct sn_experiment *e = profile->experiment;
+	struct player player = { .replay = replay, .profile = profile, .process = process };
+	struct sn_handed handed = { .line_bytes = replay->config.line_bytes };
+	struct sn_map threads = { 0 };
+	uint32_t thread_count = 0;
+	uint64_t first, last;
+
+	for (size_t w = 0; w < e->windows.count; w++) {
+		const struct sn_access_window *window = &e->windows.items[w];
+		bool is_new;
+
+		if (e->threads.items[window->thread].process != process ||
+		    !window_passes(profile, window))
+			continue;
+		sn_map_put(&threads, window->thread, &is_new);
+		thread_count += is_new;
+		sn_handed_add(&handed, window);
+	}
+	for (size_t i = 0; i < handed.lines.count; i++) {
+		player.now_ns = handed.lines.items[i].at_ns;
+		object_once(replay,
+			    object_at(&player, handed.lines.items[i].address, &first, &last), out);
+	}
+	out->lines += handed.lines.count;
+	if (thread_count > out->threads)
+		out->threads = thread_count;
+	sn_map_free(&threads);
+	sn_map_free(&player.object_of);
+	sn_map_free(&player.memory_of);
+	sn_handed_free(&handed);
+}
+
+void sn_replay_handed_find(struct sn_replay *replay, const struct sn_profile *profile,
+			   struct sn_replay_handed *out)
+{
+	*out = (struct sn_replay_handed){ 0 };
+	for (uint32_t p = 0; p < profile->experiment->processes.count; p++)
+		process_handed(replay, profile, p, out);
+}
+
+void sn_replay_handed_free(struct sn_replay_handed *handed)
+{
+	sn_vec_free(&handed->objects);
 }
 
 struct sn_replay *sn_replay_new(const struct sn_profile *profile,

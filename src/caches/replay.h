@@ -68,4 +68,17 @@ struct sn_replay *sn_replay_new(const struct sn_profile *profile,
 				const struct sn_sim_config *config);
 void sn_replay_free(struct sn_replay *replay);
 
+/** Objects of which one thread wrote a line and another used it, in windows at any times. */
+struct sn_replay_handed {
+	SN_VEC(uint32_t) objects; /* each name once, as they were met */
+	uint64_t lines;
+	uint32_t threads; /* that have windows; the most of one process */
+};
+
+/** Finds them in the windows that were replayed; the profile is the one of sn_replay_new. Free with
+ * sn_replay_handed_free. */
+void sn_replay_handed_find(struct sn_replay *replay, const struct sn_profile *profile,
+			   struct sn_replay_handed *out);
+void sn_replay_handed_free(struct sn_replay_handed *handed);
+
 #endif

@@ -423,8 +423,11 @@ const struct sn_view sn_view_caches = {
 	.column_count = sizeof(caches_columns) / sizeof(*caches_columns),
 	.words = caches_words,
 	.text_columns =
-		"level,misses,miss_range,accesses,cold,capacity,conflict,coherence,"
-		"line_used_share,stride_bytes,reuse_lines_median,seen_share,object,thread,label",
+		"object,label,thread,level,misses,miss_range,accesses,cold,capacity,conflict,coherence,"
+		"line_used_share,stride_bytes,reuse_lines_median,seen_share",
+	/* rows of threads are not on the page */
+	.page_columns = "object,label,level,misses,miss_range,accesses,cold,capacity,conflict,"
+			"coherence,line_used_share,stride_bytes,reuse_lines_median,seen_share",
 	.page_title = "Caches",
 	.is_in_report = true,
 	.fill = caches_fill,
@@ -582,18 +585,45 @@ static sn_status sharing_fill(const struct sn_view_input *input, struct sn_table
 	return SN_OK;
 }
 
+/* Lines that could have moved, but between windows of which the caches' contents are not known. */
+static void add_handed(const struct sn_replay *replay, const struct sn_replay_handed *handed,
+		       struct sn_text *out)
+{
+	enum { SHOWN = 3 };
+
+	sn_text_addf(out, "whether lines move between threads cannot be told: %llu lines of ",
+		     (unsigned long long)handed->lines);
+	for (size_t i = 0; i < handed->objects.count && i < SHOWN; i++)
+		sn_text_addf(out, "%s%s", i ? ", " : "",
+			     replay->objects.items[handed->objects.items[i]].name);
+	if (handed->objects.count > SHOWN)
+		sn_text_addf(out, " and %zu others", handed->objects.count - SHOWN);
+	sn_text_addf(out,
+		     " were written by one thread and used by another, but the %llu instances that "
+		     "were recorded are too few or not of the same time; 'sonde trace --every 1' "
+		     "records all",
+		     (unsigned long long)replay->windows);
+}
+
 static void why_no_sharing(const struct sn_view_input *input, struct sn_text *out)
 {
-	const struct sn_replay *replay = replay_get(input);
+	struct sn_replay *replay = replay_get(input);
+	struct sn_replay_handed handed;
 
-	if (!replay->windows)
+	if (!replay->windows) {
 		why_no_windows(input, out);
+		return;
+	}
+	sn_replay_handed_find(replay, input->profile, &handed);
+	if (handed.lines)
+		add_handed(replay, &handed, out);
 	else
-		sn_text_addf(
-			out,
-			"no line moved between threads in the %llu instances of loops that were "
-			"recorded",
-			(unsigned long long)replay->windows);
+		sn_text_addf(out, "in the %llu instances of loops that were recorded%s",
+			     (unsigned long long)replay->windows,
+			     handed.threads > 1
+				     ? " no thread used a line that another wrote"
+				     : ", all of one thread, no line can move between threads");
+	sn_replay_handed_free(&handed);
 }
 
 static const struct sn_explanation sharing_words[] = {

@@ -1,6 +1,7 @@
 """Simulated caches: a walk by columns against one by rows, planted sharing, by the names of data."""
 import os
 
+from report_contents import contents
 from sonde_test import Test
 
 t = Test()
@@ -153,6 +154,12 @@ two = caches('--by', 'thread', experiment=f's{attempt}')['rows']
 t.equal(len({r['thread'] for r in two if r['function'] == 'add_close'}), 2, 'two threads counted')
 
 text = t.run('show', 'caches', 'x').stdout
+t.equal(text.split()[:2], ['object', 'loop'], 'the object and its loop come first')
+t.run('report', 'x', '-o', 'x.html')
+views = {view['name']: view for view in contents('x.html')[0]['views']}
+t.equal([column['key'] for column in views['caches']['columns'][:2]], ['object', 'label'], 'on the page, too')
+t.check('all of one thread' in views['sharing']['why_empty'] and 'simulated: L1' in views['sharing']['foot'],
+        'the page says why nothing is shared', views['sharing'])
 t.check('simulated: L1' in text and 'columns_data' in text, 'text says what was simulated')
 for words, what in ((('--caches', 'L1=48'), 'has no ways'), (('--by', 'line'), 'not by \'line\''), (('--policy', 'x'), 'lru')):
     run = t.run('show', 'caches', *words, 'x')

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+from report_contents import contents
 from sonde_test import Test
 
 t = Test()
@@ -151,6 +152,9 @@ int main(void)
             'known: each caller hangs on a row one less deep')
     below = [row for row in tree['rows'] if row['parent'] and nodes[row['parent']]['function'] == 'drop']
     t.equal([row['function'] for row in below], ['main'], 'known: at the peak drop was called by main')
+    t.run('report', 'known.1', '-o', 'known.html')
+    views = {view['name']: view for view in contents('known.html')[0]['views']}
+    t.equal(views['heap']['foot'], t.run('show', 'heap', 'known.1').stdout.splitlines()[-1] + '\n', 'known: the page has its totals')
     summary = t.show('summary', 'known.1')
     t.equal(summary['heap']['peak_bytes'], heap['peak_bytes'], 'known: the summary has the peak')
     t.check('drop' in summary['heap']['sentence'], 'known: and its largest site', summary['heap'])

@@ -94,6 +94,8 @@ def check_listed(t, page, path):
     t.check(len(cells) == 1 and cells[0][0].endswith('25.0 %') and cells[0][1:3] == ['', '1,234'] and cells[0][3].startswith('<img '),
             'shares, unknown figures, counts and hostile names', cells)
     t.check(page.evaluate("document.title") != 'pwned' and not page.evaluate("!!document.querySelector('.grid img')"), 'a name is no markup')
+    foot = page.evaluate("[...document.querySelectorAll('.foot')].map(f => f.textContent)")
+    t.equal(foot[:2], ['one row in all', 'and <b>a second line</b>'], 'below it stand the lines that sonde show has there')
     page.evaluate("location.hash = '#/system?q=nothing'")
     t.check(page.wait("document.querySelectorAll('.grid .row').length === 0"), 'the search leaves out rows')
 

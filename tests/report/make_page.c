@@ -46,6 +46,7 @@ static void add_table(const char *name)
 			sn_table_set_real(&made.table, c, 0.25);
 		else if (!strcmp(made.view->columns[c].key, "samples"))
 			sn_table_set_int(&made.table, c, 1234);
+	made.foot = "one row in all\nand <b>a second line</b>\n";
 	sn_vec_push(&report->tables, made);
 }
 

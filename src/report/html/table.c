@@ -107,8 +107,9 @@ static void write_help(const struct sn_column *column, struct sn_json *json)
 		sn_json_member_string(json, "help", explanation->text);
 }
 
-static void write_view(const struct sn_view *view, struct sn_json *json)
+static void write_view(const struct sn_report_table *table, struct sn_json *json)
 {
+	const struct sn_view *view = table->view;
 	size_t count, *shown = shown_new(view, &count);
 
 	sn_json_object(json);
@@ -120,6 +121,10 @@ static void write_view(const struct sn_view *view, struct sn_json *json)
 		sn_json_member_string(json, "group", view->page_group);
 	if (view->has_sentences)
 		sn_json_member_bool(json, "has_sentences", true);
+	if (table->foot)
+		sn_json_member_string(json, "foot", table->foot);
+	if (table->why_empty)
+		sn_json_member_string(json, "why_empty", table->why_empty);
 	sn_json_key(json, "columns");
 	sn_json_array(json);
 	for (size_t i = 0; i < count; i++) {
@@ -143,7 +148,7 @@ void sn_report_write_views(const struct sn_report *report, struct sn_json *json)
 	sn_json_array(json);
 	for (size_t i = 0; i < report->tables.count; i++)
 		if (report->tables.items[i].view->page_title)
-			write_view(report->tables.items[i].view, json);
+			write_view(&report->tables.items[i], json);
 	sn_json_close(json);
 }
 

@@ -143,6 +143,8 @@ struct sn_report_instruction {
 struct sn_report_table {
 	const struct sn_view *view;
 	struct sn_table table;
+	/* of the page's tables: lines below the rows, and why there is no row; NULL: none. In the arena */
+	const char *foot, *why_empty;
 };
 
 struct sn_report {

@@ -1,4 +1,5 @@
 /* The tables of `sonde show` that a report repeats, filled once for all formats. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +74,30 @@ static void add_row_tables(struct sn_report *report, const struct sn_view_input 
 				add_row_table(report, input, *view, &all[i]);
 }
 
+/* What `sonde show` prints below its rows, or in their place. */
+static void add_words(struct sn_report *report, const struct sn_view_input *input,
+		      struct sn_report_table *table)
+{
+	struct sn_table_view how = { .format = SN_FORMAT_TEXT };
+	struct sn_text reason = { 0 };
+	char *foot = NULL;
+	size_t length;
+	FILE *out = table->view->put_foot ? open_memstream(&foot, &length) : NULL;
+
+	if (out) {
+		table->view->put_foot(input, out);
+		fclose(out);
+	}
+	if (foot && *foot)
+		table->foot = sn_arena_strdup(&report->arena, foot);
+	free(foot);
+	if (table->table.row_count)
+		return;
+	sn_view_why_empty(table->view, input, &table->table, &how, &reason);
+	table->why_empty = sn_arena_strdup(&report->arena, reason.chars);
+	sn_text_free(&reason);
+}
+
 sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *structures,
 			       const struct sn_report_options *options, struct sn_error *err)
 {
@@ -102,6 +127,8 @@ sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *s
 			continue;
 		sn_table_init(&table.table, table.view->columns, table.view->column_count);
 		status = table.view->fill(&input, &table.table, err);
+		if (status == SN_OK && options->has_details && (*view)->page_title)
+			add_words(report, &input, &table);
 		sn_vec_push(&report->tables, table);
 	}
 	if (status == SN_OK && options->has_details)

@@ -164,6 +164,45 @@ TEST(threads_one_after_the_other_hand_it_over_once)
 	end(replay);
 }
 
+/* Instances that were left out lie between: nothing is seen to move, but a line was handed on. */
+TEST(what_could_have_moved_is_named_where_nothing_was_seen_to)
+{
+	struct sn_replay *replay;
+	struct sn_replay_handed handed;
+
+	begin(2);
+	window(0, 3, 0, 6400, adds(4096));
+	window(0, 5, 6500, 6600, walk(1 << 20));
+	window(1, 7, 7000, 12800, adds(4096 + 8));
+	window(1, 9, 13000, 13100, walk(1 << 20)); /* both read: it stays */
+	replay = replayed();
+	CHECK_INT(replay->shared.count, 0);
+	sn_replay_handed_find(replay, f.profile, &handed);
+	CHECK_INT(handed.lines, 1);
+	CHECK_INT(handed.threads, 2);
+	REQUIRE(handed.objects.count == 1);
+	CHECK_STRING(replay->objects.items[handed.objects.items[0]].name, "[heap]");
+	sn_replay_handed_free(&handed);
+	end(replay);
+}
+
+TEST(what_a_thread_alone_used_is_not_handed_on)
+{
+	struct sn_replay *replay;
+	struct sn_replay_handed handed;
+
+	begin(2);
+	window(0, 3, 0, 6400, adds(4096));
+	window(0, 5, 7000, 12800, adds(4096));
+	window(1, 3, 13000, 13100, adds(8192));
+	replay = replayed();
+	sn_replay_handed_find(replay, f.profile, &handed);
+	CHECK_INT(handed.lines, 0);
+	CHECK_INT(handed.objects.count, 0);
+	sn_replay_handed_free(&handed);
+	end(replay);
+}
+
 /* Records of a group take turns, and one whose count is over is left out. */
 TEST(a_group_in_turns)
 {

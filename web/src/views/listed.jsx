@@ -38,11 +38,9 @@ function sorted(view, x, matcher, key, ascending) {
 	return rows.sort((a, b) => sign * (less(a, b) || 0) || a - b);
 }
 
-// Headings of the page begin large.
-const heading = (c) => {
-	const words = c.title ?? c.key.replaceAll('_', ' ');
-	return words.charAt(0).toUpperCase() + words.slice(1);
-};
+// Headings and sentences of the page begin large.
+const large = (words) => words.charAt(0).toUpperCase() + words.slice(1);
+const heading = (c) => large(c.title ?? c.key.replaceAll('_', ' '));
 
 // Columns share the room by their longest texts, so that short words leave it to names.
 const longest = (texts, rows) => Math.min(40, Math.max(5, ...Array.from({ length: Math.min(rows, 1000) }, (_, i) => visible(texts.at(i)).length)));
@@ -50,7 +48,7 @@ const roomOf = (length) => `minmax(${Math.min(8, length * .6 + 1.4).toFixed(1)}r
 
 // A column of `sonde show` with the numbers and texts of chunk x.
 const tableColumn = (c, x, query) => ({ key: c.key, title: heading(c), help: c.help ?? c.key, num: !isText(c),
-	width: isText(c) ? roomOf(longest(x[c.key], x.rows)) : c.kind === 'share' ? '9rem' : `${Math.max(6.6, heading(c).length * .58 + 2.6)}rem`, least: isText(c) ? 110 : 84, className: isText(c) ? 'mono' : '',
+	width: isText(c) ? roomOf(longest(x[c.key], x.rows)) : c.kind === 'share' ? '9rem' : `${Math.max(7.4, heading(c).length * .58 + 2.6)}rem`, least: isText(c) ? 110 : 84, className: isText(c) ? 'mono' : '',
 	render: isText(c) ? (i) => <Name text={x[c.key].at(i)} query={query} /> : c.kind === 'share' && x[c.key].every((v) => !(v > 1)) ? (i) => Number.isNaN(x[c.key][i]) ? '' : <Share part={x[c.key][i]} whole={1} /> : (i) => cell(c, x, i) });
 
 // Heading and meaning of a column that the page computes, as the view has them.
@@ -71,8 +69,9 @@ const Listed = (view) => ({ chunks, filter, matcher }) => {
 	const columns = view.columns.map((c) => tableColumn(c, x, matcher));
 	return <>
 		<Head title={visible(view.title)}>{visible(view.what)}</Head>
-		<section class="panel flush fill"><Table label={visible(view.what)} columns={columns} rows={rows} rowKey={(i) => i} empty={x.rows ? undefined : 'The run has none.'}
+		<section class="panel flush fill"><Table label={visible(view.what)} columns={columns} rows={rows} rowKey={(i) => i} empty={view.why_empty && large(visible(view.why_empty)) + '.'}
 			sort={{ key, ascending }} onSort={(k) => setParams({ sort: k === key && !ascending ? '-' + k : k })} />
+			{view.foot?.trim().split('\n').map((line) => <div class="foot" key={line}>{visible(line)}</div>)}
 			<div class="foot">{grouped(rows.length)} rows, of the whole run; <code>sonde show {view.name}</code> has more columns</div></section>
 	</>;
 };
