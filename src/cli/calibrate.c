@@ -132,7 +132,7 @@ static int run_block(const char *hex, const struct sn_machine *machine, bool is_
 		       is_unrolled ? "copy" : "iteration", block.result.pass_count,
 		       block.result.is_stable
 			       ? ""
-			       : "; not stable: the two lowest differ by more than 5 %");
+			       : "; not stable: neither the two lowest nor most of them agree within 5 %");
 	}
 	sn_timed_block_free(&block);
 	return code;
@@ -532,7 +532,7 @@ const struct sn_command sn_command_calibrate = {
 		"with --unrolled code that is repeated end to end. It runs in a child that may do "
 		"nothing but compute: system calls, interrupts and privileged instructions are "
 		"refused, memory that it touches is given to it, and it is stopped if it does not "
-		"end. The result is stable if the two lowest passes agree within 5 %.",
+		"end. The result is stable if the two lowest passes, or more than half, agree within 5 %.",
 	.options = calibrate_options,
 	.examples = calibrate_examples,
 	.run = calibrate_run,

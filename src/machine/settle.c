@@ -32,7 +32,7 @@ static int by_size(const void *left, const void *right)
 
 /* The lowest value with which the next ones agree, `needed` in all; NaN if there is none. Sorts in
  * place. */
-static double lowest_agreed(double *values, size_t count, size_t needed, double tolerance)
+double sn_lowest_agreed(double *values, size_t count, size_t needed, double tolerance)
 {
 	qsort(values, count, sizeof(*values), by_size);
 	for (size_t i = 0; i + needed <= count; i++)
@@ -43,7 +43,8 @@ static double lowest_agreed(double *values, size_t count, size_t needed, double 
 
 double sn_best_probe_cycles(double *probes, size_t count)
 {
-	return lowest_agreed(probes, count, count / 20 > 3 ? count / 20 : 3, PROBE_TOLERANCE / 2);
+	return sn_lowest_agreed(probes, count, count / 20 > 3 ? count / 20 : 3,
+				PROBE_TOLERANCE / 2);
 }
 
 static double settled(const struct sn_settling *s, const double *values, double best_probe_cycles)
@@ -57,7 +58,7 @@ static double settled(const struct sn_settling *s, const double *values, double 
 			undisturbed[count++] = values[i];
 	/* the most that agree: of a few rounds most are right */
 	for (size_t needed = count; needed >= ROUNDS_NEEDED; needed--) {
-		double agreed = lowest_agreed(undisturbed, count, needed, FORM_TOLERANCE);
+		double agreed = sn_lowest_agreed(undisturbed, count, needed, FORM_TOLERANCE);
 
 		if (!isnan(agreed))
 			return agreed;
@@ -132,7 +133,7 @@ static void figure_settle(const struct sn_memory_profile *measured, size_t count
 
 	for (size_t i = 0; i < count; i++)
 		times[i] = as_time(*figure_of(&measured[i].levels[level], figure), is_rate);
-	best = lowest_agreed(times, count, 2, MEMORY_TOLERANCE);
+	best = sn_lowest_agreed(times, count, 2, MEMORY_TOLERANCE);
 	if (isnan(best)) {
 		known = older ? *figure_of(&older->levels[level], figure) : 0;
 		settled->unstable++;

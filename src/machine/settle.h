@@ -26,6 +26,10 @@ struct sn_settling {
 	unsigned rounds;
 };
 
+/** The lowest of `count` values above which `needed` lie within the tolerance, itself included; NaN: no such.
+ * Sorts in place. */
+double sn_lowest_agreed(double *values, size_t count, size_t needed, double tolerance);
+
 /** The cycles of the probe on a free core, by all that were timed; NaN: unknown. Sorts in place. */
 double sn_best_probe_cycles(double *probes, size_t count);
 

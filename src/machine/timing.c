@@ -25,6 +25,7 @@
 
 #include "base/progress.h"
 #include "base/stats.h"
+#include "machine/settle.h"
 
 /* Everything the emitted code addresses lies in the low 2 GB, so that it needs no register for it.
  */
@@ -565,24 +566,27 @@ sn_status sn_timing_run(const struct sn_timing_request *request, double *cycles,
 	return status;
 }
 
+static const double PASS_TOLERANCE = 0.05;
+
+/* Disturbance makes passes longer, but where the clock changes within one it may also seem short: a lone lowest pass
+ * does not stand against most of the others. */
 void sn_timing_result_add(struct sn_timing_result *result, double cycles)
 {
-	double lowest = INFINITY, second = INFINITY;
+	double sorted[SN_TIMING_PASSES_MAX], agreed;
+	size_t count;
 
 	if (result->pass_count < SN_TIMING_PASSES_MAX)
 		result->passes[result->pass_count++] = cycles;
-	for (unsigned i = 0; i < result->pass_count; i++) {
-		double value = result->passes[i];
-
-		if (value < lowest) {
-			second = lowest;
-			lowest = value;
-		} else if (value < second) {
-			second = value;
-		}
+	count = result->pass_count;
+	memcpy(sorted, result->passes, count * sizeof(*sorted));
+	agreed = sn_lowest_agreed(sorted, count, count / 2 + 1, PASS_TOLERANCE);
+	result->cycles = sorted[0];
+	result->is_stable =
+		sorted[0] > 0 && count > 1 && sorted[1] <= sorted[0] * (1 + PASS_TOLERANCE);
+	if (!result->is_stable && count > 2 && agreed > 0) {
+		result->cycles = agreed;
+		result->is_stable = true;
 	}
-	result->cycles = lowest;
-	result->is_stable = lowest > 0 && second <= lowest * 1.05;
 }
 
 __attribute__((noinline)) static uint64_t add_chain_ticks(unsigned trips)

@@ -56,10 +56,10 @@ sn_status sn_timing_run(const struct sn_timing_request *request, double *cycles,
 			struct sn_error *err);
 
 struct sn_timing_result {
-	double cycles; /* the lowest pass */
+	double cycles; /* the lowest pass, or the lowest of those that agree */
 	double passes[SN_TIMING_PASSES_MAX];
 	unsigned pass_count;
-	bool is_stable; /* the two lowest passes agree within 5 % */
+	bool is_stable; /* the two lowest passes agree within 5 %, or more than half do */
 };
 
 /** Adds one measurement to a result and decides anew. */

@@ -246,7 +246,7 @@ static void put_withheld(const struct sn_view_input *input, FILE *out)
 	sn_variants_find(input->profile, input->structures, &list);
 	for (size_t i = 0; i < list.count; i++)
 		if (list.items[i].exponent < 0 && list.items[i].withheld)
-			fprintf(out, "%s has no class and no gains: %s\n",
+			fprintf(out, "%s: %s\n",
 				input->profile->program->loops.items[list.items[i].loop]
 					.code->label,
 				list.items[i].withheld);
@@ -318,7 +318,8 @@ static const struct sn_explanation variants_words[] = {
 	  "copy_bias" },
 	{ "copy_bias", "ratio",
 	  "ORIG by ref_cycles: what running as a copy, between variants, changed. The run before must have "
-	  "done the same work. Surely outside 0.91 to 1.1, class and gains are withheld.",
+	  "done the same work. Surely outside 0.91 to 1.1, class and gains that "
+	  "this could explain are withheld.",
 	  "ref_cycles" },
 	{ "dl1_per_cqa", "ratio",
 	  "DL1 by what the static model says of data in first-level cache; the model counts core cycles, "

@@ -144,10 +144,11 @@ static void print_total(const struct measured *m, FILE *out)
 }
 
 static void print_withheld(const struct sn_program *program, const struct sn_variants_list *list,
-			   FILE *out)
+			   enum sn_decan_variant variant, FILE *out)
 {
 	for (size_t i = 0; i < list->count; i++)
-		if (list->items[i].exponent < 0 && list->items[i].withheld)
+		if (list->items[i].exponent < 0 &&
+		    list->items[i].figures[variant].state == SN_VARIANT_WITHHELD)
 			fprintf(out, "%s is left out: %s.\n\n",
 				program->loops.items[list->items[i].loop].code->label,
 				list->items[i].withheld);
@@ -199,7 +200,7 @@ sn_status sn_whatif_measured_show(const struct sn_view_input *input, enum sn_dec
 			&m.curve.loops.items[i].variants->figures[variant], &table);
 	if (how->format == SN_FORMAT_TEXT && table.row_count) {
 		print_total(&m, out);
-		print_withheld(program, &list, out);
+		print_withheld(program, &list, m.variant, out);
 	}
 	how->schema = SN_WHATIF_MEASURED_SCHEMA;
 	how->share_column = NULL; /* loops hold each other: their shares do not add up */

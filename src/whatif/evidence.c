@@ -37,7 +37,7 @@ static const char *why_untold(const struct judge *j)
 {
 	const struct sn_variant_figure *orig = &j->figures[SN_VARIANT_ORIG];
 
-	if (j->known->variants->withheld)
+	if (j->known->variants->withheld && j->known->variants->class == SN_CLASS_UNKNOWN)
 		return j->known->variants->withheld;
 	if (orig->instance_cycles < SN_VARIANT_CYCLES_LEAST)
 		return sn_arena_printf(

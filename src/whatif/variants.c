@@ -20,6 +20,8 @@ const char *const sn_loop_variant_names[SN_VARIANTS] = { "orig", "ls",	"fp", "ar
 /* ORIG is the loop as it is, if it takes as long but for so much (as the paper has it), beyond what samples leave
  * open. */
 #define BIAS_TRUSTED 1.1
+/* Else a gain must be so many times that difference. */
+#define BIAS_TIMES 10
 /* The share of a sampled loop is known to 2/sqrt(n): with fewer samples to a fifth and worse. */
 enum { SAMPLES_LEAST = 100 };
 /* A variant that takes so much of what the loop takes explains it. */
@@ -198,6 +200,12 @@ static double amdahl(double share, double speedup)
 	return 1 / (1 - share + share / speedup);
 }
 
+static void set_range(struct sn_variant_figure *f, double low, double high, double coverage)
+{
+	f->speedup_range = (struct sn_interval){ low, high };
+	f->program_range = (struct sn_interval){ amdahl(coverage, low), amdahl(coverage, high) };
+}
+
 /* ORIG by the variant, with the errors of both. */
 static void set_speedup(const struct sn_variant_figure *orig, struct sn_variant_figure *f,
 			double coverage)
@@ -207,11 +215,8 @@ static void set_speedup(const struct sn_variant_figure *orig, struct sn_variant_
 	if (isnan(orig->cycles) || isnan(f->cycles) || f->cycles <= 0)
 		return;
 	f->speedup = orig->cycles / f->cycles;
-	f->speedup_range =
-		(struct sn_interval){ f->speedup * exp(-width), f->speedup * exp(width) };
 	f->program_speedup = amdahl(coverage, f->speedup);
-	f->program_range = (struct sn_interval){ amdahl(coverage, f->speedup_range.low),
-						 amdahl(coverage, f->speedup_range.high) };
+	set_range(f, f->speedup * exp(-width), f->speedup * exp(width), coverage);
 }
 
 /* ---- why a variant is not there ---- */
@@ -457,20 +462,44 @@ static void add_rows(struct finder *finder, struct gathered *from)
 
 /* ---- beside the loop as it was ---- */
 
-static void withhold(struct sn_variants *row, const char *why)
+/* Whether the gain is surely so many times what ORIG and the loop are apart that this is no part of what it tells. */
+static bool is_beyond(const struct sn_variant_figure *f, double apart)
 {
-	row->withheld = why;
-	row->class = SN_CLASS_UNKNOWN;
-	for (int v = 0; v < SN_VARIANTS; v++) {
-		struct sn_variant_figure *f = &row->figures[v];
+	return f->state != SN_VARIANT_NOT_THERE &&
+	       f->speedup_range.low - 1 > BIAS_TIMES * (apart - 1);
+}
 
-		if (f->state == SN_VARIANT_NOT_THERE)
+/* Class and gains that ORIG's being `apart` times the loop, or a part of it, could explain are taken away; of those
+ * far beyond it the intervals are as much wider. */
+static void withhold(struct sn_variants *row, const char *why, double apart)
+{
+	struct sn_variant_figure *f = row->figures;
+	bool is_data = is_beyond(&f[SN_VARIANT_DL1], apart) ||
+		       is_beyond(&f[SN_VARIANT_FP], apart) ||
+		       is_beyond(&f[SN_VARIANT_ARITH], apart);
+
+	if (!(row->class == SN_CLASS_DATA && is_data) &&
+	    !(row->class == SN_CLASS_COMPUTE && is_beyond(&f[SN_VARIANT_LS], apart)))
+		row->class = SN_CLASS_UNKNOWN;
+	row->withheld = why;
+	for (int v = 0; v < SN_VARIANTS; v++) {
+		if (f[v].state == SN_VARIANT_NOT_THERE)
 			continue;
-		f->state = SN_VARIANT_WITHHELD;
-		f->reason = why;
-		f->speedup = f->program_speedup = NAN;
-		f->speedup_range = f->program_range = (struct sn_interval){ NAN, NAN };
+		if (is_beyond(&f[v], apart)) {
+			set_range(&f[v], f[v].speedup_range.low / apart,
+				  f[v].speedup_range.high * apart, row->coverage);
+			continue;
+		}
+		f[v].state = SN_VARIANT_WITHHELD;
+		f[v].reason = why;
+		f[v].speedup = f[v].program_speedup = NAN;
+		f[v].speedup_range = f[v].program_range = (struct sn_interval){ NAN, NAN };
 	}
+}
+
+static double apart_of(const struct sn_variants *row)
+{
+	return fmax(row->copy_bias, 1 / row->copy_bias);
 }
 
 void sn_variants_refer(struct sn_variants *variants, double ref_cycles, uint64_t samples,
@@ -480,15 +509,17 @@ void sn_variants_refer(struct sn_variants *variants, double ref_cycles, uint64_t
 
 	variants->ref_cycles = ref_cycles;
 	variants->copy_bias = variants->figures[SN_VARIANT_ORIG].cycles / ref_cycles;
-	if (!(fabs(log(variants->copy_bias)) > log(BIAS_TRUSTED) + doubt))
+	if (!(log(apart_of(variants)) > log(BIAS_TRUSTED) + doubt))
 		return;
-	withhold(variants,
-		 sn_arena_printf(
-			 arena,
-			 "ORIG, timed between variants, takes %.2f times what the loop takes as it "
-			 "is (%.2f cycles for %.2f): it is not that loop, so no gain is known",
-			 variants->copy_bias, variants->figures[SN_VARIANT_ORIG].cycles,
-			 ref_cycles));
+	withhold(
+		variants,
+		sn_arena_printf(
+			arena,
+			"ORIG, timed between variants, takes %.2f times what the loop takes as it "
+			"is (%.2f cycles for %.2f): it is not that loop, so no gain is known that is not "
+			"ten times this difference",
+			variants->copy_bias, variants->figures[SN_VARIANT_ORIG].cycles, ref_cycles),
+		apart_of(variants));
 }
 
 static bool is_within_another(const struct sn_variants_list *list, const struct sn_program *program,
@@ -553,16 +584,17 @@ static void refer_all(const struct sn_profile *profile, struct sn_variants_list 
 	bool is_judged = ended_by_itself(varied);
 	struct sn_untouched untouched;
 	struct sn_error err;
-	const char *withheld = NULL;
+	const struct sn_variants *loop = NULL;
 
 	/* without the file, as in older experiments, there is nothing to compare with */
 	(void)sn_untouched_read(varied->experiment->path, &untouched, &err);
 	for (size_t i = 0; i < list->count && is_whole(varied); i++) {
 		if (list->items[i].exponent < 0) {
 			refer(profile, &untouched, is_judged, list, &list->items[i]);
-			withheld = list->items[i].withheld;
-		} else if (withheld) {
-			withhold(&list->items[i], withheld); /* a bucket of that loop */
+			loop = &list->items[i];
+		} else if (loop && loop->withheld) {
+			withhold(&list->items[i], loop->withheld,
+				 apart_of(loop)); /* a bucket of it */
 		}
 	}
 	sn_untouched_free(&untouched);

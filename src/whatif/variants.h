@@ -64,7 +64,7 @@ struct sn_variants {
 	enum sn_loop_class class;
 	bool has_no_memory; /* it is known to access none: no LS, no DL1 */
 	const char *
-		withheld; /* why, though timed, class and gains are not known; NULL: they are not withheld */
+		withheld; /* why gains, and a class, are not known though they were timed; NULL: they are */
 	const char *level; /* of class DATA: "L1", "L2", "L3", "RAM"; NULL: not known */
 	bool is_latency_bound;
 	bool has_latency; /* is_latency_bound is known */
@@ -86,7 +86,8 @@ struct sn_variants_list {
 void sn_variants_find(const struct sn_profile *profile, struct sn_structures *structures,
 		      struct sn_variants_list *out);
 /** Sets ref_cycles (of so many samples, above 0) and copy_bias. Where the copy surely differs by more than a tenth from the
- * loop as it was, class and gains are withheld. Texts are of the arena. */
+ * loop as it was, gains that this could explain, and a class that rests on them, are withheld; intervals of the
+ * others are wider by it. Texts are of the arena. */
 void sn_variants_refer(struct sn_variants *variants, double ref_cycles, uint64_t samples,
 		       struct sn_arena *arena);
 /** Adds what the static model (`machine` may be NULL) says: `level` and what stands behind it. */

@@ -180,9 +180,6 @@ int main(void)
 t.run('run', '-q', '--no-page', '--level', '2', '-o', 'chased', t.compile(os.path.abspath('chase.c'), '-O2', '-g', output='./chase'))
 chased = next((r for (f, _), r in rows('variants', 'chased').items() if f == 'chase'), None)
 told = [f['sentence'] for f in t.show('summary', experiment='chased')['findings'] if 'waits for data' in f['sentence']]
-if chased and chased['dl1_state'].startswith('ORIG'):  # the runs differ by the machine's other work: then nothing is promised
-    t.check(chased['dl1_speedup_low'] is None and chased['class'] == 'unknown' and not told, 'a copy that is not the loop promises nothing', chased, told)
-else:
-    t.check(chased and chased['dl1_speedup_low'] > 2, 'a chain of pointers waits for its data', chased)
-    t.check(told and f"would be {chased['dl1_speedup']:.2f} times as fast" in told[0] and 'measured' in told[0], 'the first screen says how much, as measured', told)
+t.check(chased and chased['dl1_speedup_low'] > 2, 'a chain of pointers waits for its data', chased)
+t.check(told and f"would be {chased['dl1_speedup']:.2f} times as fast" in told[0] and 'measured' in told[0], 'the first screen says how much, as measured', told)
 t.done()

@@ -1,5 +1,6 @@
 /* Which of repeated measurements are believed: made-up figures, with and without neighbours. */
 #include "machine/settle.h"
+#include "machine/timing.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -165,4 +166,29 @@ TEST(memory_figures_are_stable_each_for_itself)
 	CHECK_INT(settled.kept, 0);
 	CHECK_REAL(out.levels[3].unit_bytes_per_cycle, 9.5, 1e-9);
 	CHECK_REAL(out.levels[2].latency_cycles, 51, 1e-9);
+}
+
+static struct sn_timing_result result_of(const double *passes, size_t count)
+{
+	struct sn_timing_result result = { 0 };
+
+	for (size_t i = 0; i < count; i++)
+		sn_timing_result_add(&result, passes[i]);
+	return result;
+}
+
+TEST(a_lone_low_pass_does_not_stand_against_most)
+{
+	/* seen on a busy machine: a chain of multiplications takes three cycles */
+	struct sn_timing_result r = result_of((double[]){ 2.897, 2.903, 2.986, 2.898, 2.134 }, 5);
+
+	CHECK(r.is_stable && r.cycles == 2.897);
+	/* two low ones that agree are the undisturbed ones */
+	r = result_of((double[]){ 4, 3.01, 4.1, 3, 4.05 }, 5);
+	CHECK(r.is_stable && r.cycles == 3);
+	/* nothing agrees */
+	r = result_of((double[]){ 3, 3.3, 4, 4.1, 5 }, 5);
+	CHECK(!r.is_stable && r.cycles == 3);
+	r = result_of((double[]){ 3 }, 1);
+	CHECK(!r.is_stable && r.cycles == 3);
 }

@@ -154,6 +154,31 @@ TEST(a_copy_that_is_not_the_loop_tells_no_gain)
 	sn_arena_free(&arena);
 }
 
+TEST(a_gain_beyond_what_the_copy_explains_stays)
+{
+	struct sn_arena arena = { 0 };
+	struct sn_variants v = begin();
+	struct sn_variant_figure *dl1 = &v.figures[SN_VARIANT_DL1], *ls = &v.figures[SN_VARIANT_LS];
+
+	v.coverage = 0.5;
+	took(&v, SN_VARIANT_DL1, 1, 0.01);
+	dl1->speedup = 10;
+	dl1->speedup_range = (struct sn_interval){ 9, 11 };
+	took(&v, SN_VARIANT_LS, 8, 0.1);
+	ls->speedup = 1.25;
+	ls->speedup_range = (struct sn_interval){ 1.2, 1.3 };
+	v.class = SN_CLASS_DATA;
+	/* 10 cycles for 6.25: 1.6 times the loop */
+	sn_variants_refer(&v, 6.25, 10000, &arena);
+	REQUIRE(v.withheld != NULL);
+	CHECK(v.class == SN_CLASS_DATA && dl1->state == SN_VARIANT_MEASURED && dl1->speedup == 10);
+	CHECK(fabs(dl1->speedup_range.low - 9 / 1.6) < 1e-9);
+	CHECK(fabs(dl1->speedup_range.high - 11 * 1.6) < 1e-9);
+	CHECK(fabs(dl1->program_range.low - 1 / (0.5 + 0.5 / (9 / 1.6))) < 1e-9);
+	CHECK(ls->state == SN_VARIANT_WITHHELD && isnan(ls->speedup));
+	sn_arena_free(&arena);
+}
+
 TEST(a_copy_may_be_too_fast_as_well)
 {
 	struct sn_arena arena = { 0 };
