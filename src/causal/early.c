@@ -296,9 +296,8 @@ static sn_status not_there(struct files *files, const char *option, const char *
 		     files->all.items[0].path, what, name);
 	add_hint(&text, files, what, name, near);
 	if (may_come || runs_other_code(files))
-		sn_text_addf(doubt, "%s%s%s The first run may find it, as %s",
-			     doubt->length ? "; " : "", text.chars,
-			     text.chars[text.length - 1] == '?' ? "" : ".",
+		sn_text_addf(doubt, "%s%s%s A run may find it, as %s", doubt->length ? "; " : "",
+			     text.chars, text.chars[text.length - 1] == '?' ? "" : ".",
 			     may_come ? "heartbeats may be named while it runs"
 				      : "the program loads code or starts programs");
 	else

@@ -55,11 +55,16 @@ static sn_status read_speedups(struct sn_cli_causal *c, struct sn_error *err)
 	return SN_OK;
 }
 
+static const char *option_given(const struct sn_args *args, size_t i)
+{
+	return args->command->options[args->given[i].option].name;
+}
+
 /* Of all --target: one after the other in one list. */
 static void take_targets(struct sn_cli_causal *c)
 {
 	for (size_t i = 0; i < c->args->given_count; i++)
-		if (!strcmp(c->args->command->options[c->args->given[i].option].name, "target"))
+		if (!strcmp(option_given(c->args, i), "target"))
 			sn_text_addf(&c->targets, "%s%s", c->targets.length ? "," : "",
 				     c->args->given[i].value);
 }
@@ -74,6 +79,40 @@ static bool is_clock(const struct sn_args *args, const char *rate)
 	const char *asked = sn_args_value(args, "clock");
 
 	return asked && !strcmp(asked, rate);
+}
+
+/* Options of record with which there would be no experiments, or other ones than asked for. */
+static sn_status refuse_options(const struct sn_cli_causal *c, struct sn_error *err)
+{
+	static const char library[] =
+		"causal has a library of its own in the program, and traces no heap, locks, input and "
+		"output or OpenMP: record those apart";
+	static const char all_of_it[] =
+		"causal holds threads up from the program's begin to its end, by all of its samples";
+	static const struct {
+		const char *option, *why;
+	} refused[] = {
+		{ "pid", "causal starts the program itself" },
+		{ "heap", library },
+		{ "sync", library },
+		{ "io", library },
+		{ "openmp", library },
+		{ "collect", library },
+		{ "delay", all_of_it },
+		{ "duration", all_of_it },
+		{ "pause-signal", all_of_it },
+	};
+
+	for (size_t i = 0; i < c->args->given_count; i++)
+		for (size_t r = 0; r < sizeof(refused) / sizeof(*refused); r++)
+			if (!strcmp(option_given(c->args, i), refused[r].option))
+				return sn_error_set(err, SN_ERR_USAGE, "%s; leave --%s away",
+						    refused[r].why, refused[r].option);
+	if (sn_args_value(c->args, "progress") && sn_args_value(c->args, "latency"))
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"--progress and --latency both name what progress is: take one");
+	return SN_OK;
 }
 
 static sn_status read_options(struct sn_cli_causal *c, struct sn_error *err)
@@ -100,11 +139,9 @@ static sn_status read_options(struct sn_cli_causal *c, struct sn_error *err)
 		return sn_error_set(err, SN_ERR_USAGE,
 				    "--max-time is so many seconds, above 0, not '%s'",
 				    sn_args_value(c->args, "max-time"));
-	if (sn_args_value(c->args, "heap") || sn_args_value(c->args, "pid"))
-		return sn_error_set(err, SN_ERR_USAGE,
-				    "causal starts the program itself, and traces no heap: leave "
-				    "--%s away",
-				    sn_args_value(c->args, "heap") ? "heap" : "pid");
+	status = refuse_options(c, err);
+	if (status != SN_OK)
+		return status;
 	if (is_clock(c->args, "off") || is_clock(c->args, "auto"))
 		return sn_error_set(
 			err, SN_ERR_USAGE,
@@ -185,8 +222,10 @@ static sn_status choose_progress(struct sn_cli_causal *c, struct sn_error *err)
 	const char *wanted = sn_args_value(c->args, "progress");
 	const char *latency = sn_args_value(c->args, "latency"), *end = NULL, *kind = "end";
 	const struct sn_causal_progress *beat = NULL;
-	/* experiments that are there go on with their progress point */
-	bool goes_on = c->log->runs.count && !wanted && !latency;
+	/* experiments that are there go on with their progress point, as do those that were refused; a name that no run
+	 * reached is none */
+	bool goes_on = *c->log->name && !wanted && !latency &&
+		       (c->log->trials.count || !c->log->runs.count);
 	const char *name = latency ? latency : goes_on ? c->log->name : wanted;
 	char *begin = NULL;
 	sn_status status = SN_OK;
@@ -234,7 +273,7 @@ static sn_status choose_progress(struct sn_cli_causal *c, struct sn_error *err)
 	c->session.begin_point = 1;
 	for (int p = 0; c->session.is_latency && p < 2; p++)
 		c->page->points[p].is_timed = 1;
-	if (c->log->runs.count &&
+	if (c->log->trials.count &&
 	    (strcmp(c->log->kind, kind) != 0 || strcmp(c->log->name, name) != 0))
 		return sn_error_set(
 			err, SN_ERR_USAGE,
@@ -361,8 +400,8 @@ static void say_progress(struct sn_cli_causal *c)
 	if (c->said_ns && now_ns - c->said_ns < progress_every_ns)
 		return;
 	c->said_ns = now_ns;
-	sn_cli_causal_say(c, "run %zu: %zu experiments so far", c->log->runs.count,
-			  c->log->trials.count);
+	sn_cli_causal_say(c, "run %zu: %zu experiment%s so far", c->log->runs.count,
+			  c->log->trials.count, c->log->trials.count == 1 ? "" : "s");
 }
 
 static bool is_of_whole_runs(const struct sn_cli_causal *c)
@@ -562,14 +601,15 @@ static sn_status prepare(struct sn_cli_causal *c, struct sn_error *err)
 	sn_status status = SN_OK;
 
 	sn_streams_open(&c->streams);
+	if ((status = sn_cli_causal_check_names(c, err)) != SN_OK)
+		return status;
 	if (from)
 		sn_text_add(&c->experiment, from);
-	else if ((status = sn_cli_causal_check_names(c, err)) != SN_OK)
-		return status;
 	else if ((status = run_first(c)) != SN_OK)
 		return sn_error_set(err, status, "%s", ""); /* it was told */
 	status = open_experiment(c, err);
 	if (status == SN_OK) {
+		c->log->refused = ""; /* whether experiments can answer is asked anew */
 		c->page = sn_causal_page_new();
 		sn_cli_causal_take_facts(c);
 		status = choose_candidates(c, err);
@@ -607,9 +647,10 @@ static void tell(const struct sn_cli_causal *c)
 	else if (c->is_interrupted)
 		sn_cli_causal_say(
 			c,
-			"interrupted: the answers rest on %zu experiments; sonde causal --from %s -- ... "
+			"interrupted: the answers rest on %zu experiment%s; sonde causal --from %s -- ... "
 			"adds more",
-			c->log->trials.count, c->experiment.chars);
+			c->log->trials.count, c->log->trials.count == 1 ? "" : "s",
+			c->experiment.chars);
 	if (c->log->threads <= 1 && !*c->log->refused)
 		sn_cli_causal_say(
 			c, "one thread is at work: its profile says it all, by Amdahl's law; the "
@@ -642,13 +683,17 @@ static int causal_run(const struct sn_args *args)
 		status = prepare(&c, &err);
 	if (status == SN_OK && !c.is_interrupted)
 		status = sn_cli_causal_say_early(&c, &err);
+	else if (status == SN_OK) /* for later runs, which go on from there */
+		status = sn_causal_log_write(c.log, c.experiment.chars, &err);
 	if (status == SN_OK && !c.is_interrupted && !*c.log->refused) {
 		sn_cli_causal_say(
 			&c,
-			"%u piece%s of code, progress by %s '%s'; the output of further runs is not "
+			"%u piece%s of code, progress by %s%s%s%s; the output of further runs is not "
 			"shown",
-			c.page->target_count, c.page->target_count == 1 ? "" : "s", c.log->kind,
-			c.log->name);
+			c.page->target_count, c.page->target_count == 1 ? "" : "s",
+			is_of_whole_runs(&c) ? "whole runs" : c.log->kind,
+			is_of_whole_runs(&c) ? "" : " '", is_of_whole_runs(&c) ? "" : c.log->name,
+			is_of_whole_runs(&c) ? "" : "'");
 		c.log->refused = "";
 		c.session.tell_over = say_over;
 		c.session.context = &c;
@@ -715,7 +760,10 @@ const struct sn_command sn_command_causal = {
 		"add to the same experiment (--from).\n\n"
 		"The program is run again and again: what it does to files it does again. Standard "
 		"input is the same for all runs. Processes of one host are held up alike, MPI ranks "
-		"too: sonde causal mpirun -n 2 ./app. Waits with time limits see the delays.",
+		"too: sonde causal mpirun -n 2 ./app. Waits with time limits see the delays.\n\n"
+		"Of the options of record, those that need another library in the program (--heap, --sync, "
+		"--io, --openmp, --collect) or measure a part of it (--delay, --duration, --pause-signal, "
+		"--pid) are refused.",
 	.options = causal_options,
 	.examples =
 		(const char *const[]){

@@ -51,7 +51,9 @@ sn_status sn_cli_causal_check_names(const struct sn_cli_causal *c, struct sn_err
 {
 	const char *latency = sn_args_value(c->args, "latency");
 	const char *name = latency ? latency : sn_args_value(c->args, "progress"), *end = NULL;
-	struct sn_causal_wanted wanted = { .targets = sn_cli_causal_targets(c),
+	/* with --from the profile says which code there is, and it has the names of its own */
+	bool has_profile = sn_args_value(c->args, "from");
+	struct sn_causal_wanted wanted = { .targets = has_profile ? NULL : sn_cli_causal_targets(c),
 					   .point = name,
 					   .option = sn_cli_causal_point_option(c),
 					   .is_heartbeat = latency != NULL,

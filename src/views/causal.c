@@ -246,7 +246,9 @@ static void put_foot(const struct sn_view_input *input, FILE *out)
 		timed_waits += log->runs.items[i].timed_waits;
 		sealed += log->runs.items[i].sealed;
 	}
-	fprintf(out, " %zu experiments in %zu runs", log->trials.count, log->runs.count);
+	fprintf(out, " %zu experiment%s in %zu run%s", log->trials.count,
+		log->trials.count == 1 ? "" : "s", log->runs.count,
+		log->runs.count == 1 ? "" : "s");
 	if (!isnan(answers.rate_per_s))
 		fprintf(out, ", %.1f steps a second without delays", answers.rate_per_s);
 	if (!isnan(answers.false_alarm_rate))
@@ -266,8 +268,8 @@ static void put_foot(const struct sn_view_input *input, FILE *out)
 		      out);
 	else if (!log->trials.count && !*log->refused)
 		fprintf(out,
-			" No experiment was made: the progress point '%s' was not reached, or the program "
-			"ended before.\n",
+			" No experiment was made: the progress point '%s' was not reached, or the program, or "
+			"'sonde causal', ended before.\n",
 			log->name);
 	else if (answers.refusal && answers.refusal != SN_CAUSAL_REFUSED_SEALED)
 		fputs(" Delays then do not do what a faster part would, so no effect is told. Run fewer "

@@ -387,6 +387,11 @@ t.equal((answer['runs'], {row['reason'] for row in answer['rows']}), (0, {'one-t
 t.check('--force' in t.run('show', 'causal', 'x-amdahl').stdout, 'and what makes experiments all the same')
 run = t.run('causal', '--from', 'x-amdahl', '--', alone, '40')
 t.check(run.returncode == 125 and not run.stdout and 'by Amdahl' in run.stderr, 'a profile that says it all costs no run', run)
+run = t.run('causal', '--force', '--from', 'x-amdahl', '--max-time', '1', '--runs', '1', '--', alone, '20')
+answer = t.show('causal', experiment='x-amdahl')
+t.equal((run.returncode, run.stdout, answer['runs'], answer['progress']['name']), (7, 'as ever\n', 1, 'step'),
+        '--force makes what was refused before, with the progress point that was found then')
+t.check('one-thread' not in {row['reason'] for row in answer['rows']}, 'and it is refused no more', answer)
 
 run = t.run('causal', '-o', 'x-failing', '--', 'sh', '-c', 'exit 5')
 t.check(run.returncode == 5 and 'and ended with status 5, too little' in run.stderr, 'a program that only fails has too little to try', run.stderr)
@@ -615,7 +620,9 @@ t.check(owed and all(owed.values()) and all(paid[number] < 0.2 * owed[number] fo
 
 # ---- bad input ----
 for words, says in [(('--speedups', '120'), 'percentages'), (('--speedups', '0'), 'above 0'), (('--max-time', '0'), 'above 0'),
-                    (('--pid', '1'), 'starts the program itself'), (('--heap',), 'no heap'), (('--runs', 'x'), '--runs'),
+                    (('--sync',), 'leave --sync away'), (('--io',), 'leave --io away'), (('--openmp',), 'leave --openmp away'), (('--collect', 'all'), 'leave --collect away'),
+                    (('--delay', '1'), 'leave --delay away'), (('--duration', '1'), 'leave --duration away'), (('--pause-signal', 'USR1'), 'leave --pause-signal away'),
+                    (('--progress', 'step', '--latency', 'step'), 'take one'), (('--pid', '1'), 'starts the program itself'), (('--heap',), 'no heap'), (('--runs', 'x'), '--runs'),
                     (('--runs', '0'), '1 or more, not 0'), (('--target', 'loops:0'), "from 1 to 1024, and not '0'"),
                     (('--target', 'functions:many'), "and not 'many'"), (('--target', 'lock:'), "behind 'lock:'"), (('--target', ','), 'names no code'),
                     (('--target', 'hott'), "did you mean 'hot'"), (('--target', 'loop:2'), "did you mean 'loops'"),
@@ -627,8 +634,10 @@ done = t.run('causal', '-o', 'x-nowhere', '--progress', 'nowhere', '--', site, '
 t.check(done.returncode == 125 and not done.stdout and "no heartbeat, function, line or loop 'nowhere'" in done.stderr, 'an unknown progress point costs no run', done)
 done = t.run('causal', '--progress', 'trun', '--', site, '4')
 t.check("did you mean 'turn'?" in done.stderr, 'and what may be meant is said', done.stderr)
+done = t.run('causal', '--from', 'x-site', '--progress', 'trun', '--', site, '4')
+t.check(done.returncode == 125 and not done.stdout and "did you mean 'turn'?" in done.stderr, 'nor does it with --from', done)
 done = t.run('causal', '-o', 'x-later', '--progress', 'nowhere', '--', 'sh', '-c', f'{site} 4')
-t.check((done.returncode, done.stdout) == (0, 'done\n') and 'The first run may find it' in done.stderr, 'unless it starts others, which may have it', done)
+t.check((done.returncode, done.stdout) == (0, 'done\n') and 'A run may find it' in done.stderr, 'unless it starts others, which may have it', done)
 done = t.run('causal', '--force', '--from', 'x-whole', '--target', 'nowhere', '--', site, '4')
 t.check("'nowhere'" in done.stderr, 'and an unknown target', done.stderr)
 t.check('sonde causal' in t.run('show', 'causal', recorded('bare', site, '2')[0]).stderr,
@@ -729,6 +738,8 @@ for rate in 'off', 'auto':
 never = program('never', BEGIN + r'''for (int i = 0; i < 100; i++) hot(800000); puts("never"); return 0; }''')
 _, run = caused('never', never, options=('--progress', 'step', '--target', 'hot'), seconds='1')
 t.check('never reached' in run.stderr, 'a progress point that is never reached is told', run.stderr)
+t.run('causal', '--force', '--from', 'x-never', '--progress', 'end', '--target', 'hot', '--max-time', '5', '--runs', '1', '--', never)
+t.equal(t.show('causal', experiment='x-never')['progress']['kind'], 'end', 'and does not keep another one from being named')
 
 # the time for experiments bounds the wait for an answer, and not the program
 tail = program('tail', r'''
@@ -827,6 +838,7 @@ process.send_signal(signal.SIGINT)
 said = process.communicate(timeout=60)[1]
 t.equal(process.returncode, 130, 'an interrupt ends the program and the experiments')
 t.check('interrupted before the first experiment' in said, 'which says that there is none', said)
+t.equal(t.show('causal', experiment='x-stopped')['progress']['name'], 'step', 'later ones have the progress point that was found')
 t.run('record', '-q', '--duration', '1', '-o', 'x-long', '--', pair, '40')
 for path, signals in ((pair, (signal.SIGINT,)), (pair, (signal.SIGTERM, signal.SIGTERM)), (pair, (signal.SIGHUP,)), (deaf, (signal.SIGINT, signal.SIGINT))):
     name = ' and '.join(number.name for number in signals) + (', which the program takes for its end' if path == deaf else '')
