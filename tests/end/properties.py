@@ -104,7 +104,7 @@ def simple(metric):
 
 
 RANKS = {
-    'MPIExcessive': simple('mpi_time'), 'LateSender': simple('late_sender'), 'LateReceiver': simple('late_receiver'),
+    'MPIExcessive': simple('mpi_time'), 'LateReceiver': simple('late_receiver'),
     'EarlyScan': simple('early_scan'), 'PollingWait': simple('mpi_poll'), 'WaitAtBarrier': waits('mpi_barrier'),
     'WaitAtNxN': waits('mpi_nxn'), 'EarlyReduce': waits('mpi_reduce'), 'LateBroadcast': waits('mpi_broadcast'),
     'BarrierCompletion': ('function', ['barrier_completion r p0 t0 = .3', 'nxn_completion r p0 t0 = .1'], .4,
@@ -115,7 +115,8 @@ RANKS = {
                       .4, ['large_message_bytes r p0 t0 = 80', 'large_message_time r p0 t0 = .8', 'network_peak = 100']),
     'EagerLimitDependent': ('function', ['eager_messages r p0 t0 = 5', 'messages r p0 t0 = 10', 'late_receiver r p0 t0 = .8'], .4,
                             ['eager_messages r p0 t0 = 1', 'messages r p0 t0 = 10', 'late_receiver r p0 t0 = .8']),
-    'OverloadedMaster': ('function', ['wait_of_peer r p0 q1 = .4'], .4, None),
+    'LateSender': ('function', ['late_sender r p0 t0 = .4', 'wait_of_peer r p0 q1 = .4'], .4, ['late_sender r p0 t0 = 0']),
+    'OverloadedMaster': ('function', ['wait_of_peer r p0 q1 = .4', 'ranks = 3'], .4, ['wait_of_peer r p0 q1 = .4', 'ranks = 2']),
     'MPILoadImbalance': ('', ['cpu p0 t0 = .6', 'mpi_time p0 t0 = .4', 'cpu p1 t0 = .7', 'mpi_time p1 t0 = .1', 'ranks = 2'], .4,
                          ['cpu p0 t0 = .6', 'mpi_time p0 t0 = .4', 'cpu p1 t0 = .6', 'mpi_time p1 t0 = .4', 'ranks = 2']),
     'TransferBound': ('function', [f'{m} r {p} t0 = .1' for m in ('mpi_nxn', 'mpi_reduce', 'mpi_broadcast', 'mpi_barrier')

@@ -67,6 +67,49 @@ int main(void)
 }
 '''
 
+# rank 1 asks for a message; only then rank 0 begins the 20 ms that it takes to send it
+LATE = r'''
+#include <fcntl.h>
+#include <mpi.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static volatile int *asking;
+static void __attribute__((noinline)) give(void)
+{
+	double number = 1;
+	usleep(20000);
+	MPI_Send(&number, 1, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD);
+}
+static void __attribute__((noinline)) take(int round)
+{
+	double number;
+	*asking = round;
+	MPI_Recv(&number, 1, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+int main(int argc, char **argv)
+{
+	int rank, file = open("asking", O_RDWR | O_CREAT, 0600);
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	if (ftruncate(file, 4096))
+		return 1;
+	asking = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	if (rank == 1)
+		*asking = 0;
+	MPI_Barrier(MPI_COMM_WORLD);
+	for (int i = 1; i <= 20; i++) {
+		while (rank == 0 && *asking < i)
+			usleep(500);
+		if (rank == 0)
+			give();
+		else
+			take(i);
+	}
+	MPI_Finalize();
+	return 0;
+}
+'''
+
 
 def starts():
     count = os.path.getsize('starts') if os.path.exists('starts') else 0
@@ -101,6 +144,29 @@ def no_more_starts(t, churn):
             'what it lacks is named, not taken for false', missing)
 
 
+def late_sender(t):
+    if not t.has('mpicc', 'mpirun'):
+        t.skip('a late sender', 'no MPI')
+        return
+    app = t.compile(LATE, '-O1', '-g', compiler='mpicc', output='./late')
+    for launch in ('mpirun --allow-run-as-root --oversubscribe -n 2', 'mpirun -n 2'):
+        done = t.run('search', '--format', 'json', '--threshold', '0.0005', '--launch', launch, app)
+        if done.returncode == 0:
+            break
+    found = json.loads(done.stdout)
+    t.check('start 2 of 7 at most: mpi' in done.stderr, 'time in MPI asks for a start that traces MPI', done.stderr)
+    late = [r for r in found['properties'] if r['property'] == 'LateSender' and any(p['name'] == 'take' for p in r['path'])]
+    # 0.4 s were planted; how much of it rank 1 was there for is the machine's affair
+    t.check(late and late[0]['processes'] == '1' and late[0]['evidence']['seconds'] > .02 and late[0]['evidence']['late_rank'] == '0' and
+            late[0]['sources'] == ['mpi'], 'rank 1 waits for what rank 0 sends late, in take', done.stderr,
+            [(r['property'], r['processes'], r['evidence'], r['path'][-1:]) for r in found['properties']])
+    t.check(not any(r['property'] == 'OverloadedMaster' for r in found['properties']), 'of two ranks none is a master')
+    missing = [m['property'] for m in found['not_measurable']]
+    t.check('LateReceiver' not in missing and 'EarlyScan' not in missing, 'what the trace never saw is none, and not unknown', missing)
+    t.check(all(r['refined'] for r in found['properties'] if r['property'] == 'MPILoadImbalance' and r['processes'] == '1'),
+            'what the ranks compute unequally is that wait, and counts once')
+
+
 def outputs(t, churn):
     calm = t.compile(CALM, '-O1')
     done = t.run('search', calm)
@@ -133,6 +199,7 @@ def main():
     churn = t.compile(CHURN, '-O1')
     restarts(t, churn)
     no_more_starts(t, churn)
+    late_sender(t)
     outputs(t, churn)
     words(t)
     t.done()

@@ -4,11 +4,15 @@
 #include "search/evidence/sources.h"
 
 extern const struct sn_source sn_source_samples, sn_source_waits, sn_source_kernel,
-	sn_source_static, sn_source_heap;
+	sn_source_static, sn_source_heap, sn_source_mpi;
 
-const struct sn_source *const sn_sources[] = { &sn_source_samples, &sn_source_waits,
-					       &sn_source_kernel,  &sn_source_static,
-					       &sn_source_heap,	   NULL };
+const struct sn_source *const sn_sources[] = { &sn_source_samples,
+					       &sn_source_waits,
+					       &sn_source_kernel,
+					       &sn_source_static,
+					       &sn_source_heap,
+					       &sn_source_mpi,
+					       NULL };
 
 static bool gives(const struct sn_source *source, const char *metric)
 {

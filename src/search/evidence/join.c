@@ -2,7 +2,10 @@
  * Values of one run beside those of another run of the same program: regions are told by their ids,
  * processes by rank or order, threads by their order in the process.
  */
-#include "search/evidence/recorded.h"
+#include <math.h>
+#include <string.h>
+
+#include "search/evidence/sources.h"
 
 /* The thread at the same place in its process; SN_ALL: there is none. */
 static uint32_t thread_in(const struct sn_tables *to, const struct sn_tables *from, uint32_t thread,
@@ -37,11 +40,33 @@ static bool keys_translate(const struct sn_tables *to, const struct sn_tables *f
 	return out[SN_KEY_THREAD] != SN_ALL;
 }
 
-void sn_recorded_join(struct sn_recorded *to, const struct sn_recorded *from, const char *source)
+static bool is_among(const char *name, const char *const *names)
+{
+	while (names && *names && strcmp(*names, name) != 0)
+		names++;
+	return names && *names;
+}
+
+/* What it accounts for is 0 where it has no value, also where it has none at all. */
+static void complete_columns_join(struct sn_tables *to, const struct sn_tables *from,
+				  const char *const *names)
+{
+	for (; names && *names; names++) {
+		uint32_t column = sn_tables_find_column(from, *names, NULL);
+
+		if (column != SN_ALL && sn_map_get(&from->complete, column))
+			sn_tables_complete(to, sn_tables_column(to, *names, NULL));
+	}
+}
+
+void sn_recorded_join(struct sn_recorded *to, const struct sn_recorded *from,
+		      const struct sn_source *source)
 {
 	const struct sn_tables *other = from->tables;
-	uint32_t of_source = sn_tables_source(from->tables, source);
+	uint32_t of_source = sn_tables_source(from->tables, source->name);
+	double longer = to->tables->phase_s / other->phase_s;
 
+	complete_columns_join(to->tables, other, source->gives);
 	for (size_t i = 0; i < other->values.count; i++) {
 		struct sn_value value = other->values.items[i];
 		const char *column = sn_interned_chars(&other->names, value.column);
@@ -49,9 +74,9 @@ void sn_recorded_join(struct sn_recorded *to, const struct sn_recorded *from, co
 		if (value.source != of_source)
 			continue;
 		value.column = sn_tables_column(to->tables, column, NULL);
-		if (sn_map_get(&other->complete, other->values.items[i].column))
-			sn_tables_complete(to->tables, value.column);
-		value.source = sn_tables_source(to->tables, source);
+		value.source = sn_tables_source(to->tables, source->name);
+		if (longer > 0 && isfinite(longer) && is_among(column, source->times))
+			value.value *= longer;
 		if (keys_translate(to->tables, other, other->values.items[i].keys, value.keys))
 			sn_tables_add(to->tables, &value);
 	}

@@ -129,9 +129,11 @@ void sn_recorded_add(struct sn_recorded *recorded, uint32_t column, uint32_t sou
 		     uint32_t region, uint32_t thread, double seconds, double samples,
 		     double error_s);
 
-/** Adds the values that a source has in another run of the same program. What only the other run
- *  knows (a region that no sample met here) is left out. */
+struct sn_source;
+/** Adds the values that a source (evidence/sources.h) has in another run of the same program. What only the
+ *  other run knows (a region that no sample met here) is left out. The source's `times` keep their share of
+ *  the phase: one that takes twice as long has twice the waiting. */
 void sn_recorded_join(struct sn_recorded *recorded, const struct sn_recorded *other,
-		      const char *source);
+		      const struct sn_source *source);
 
 #endif

@@ -14,6 +14,7 @@ struct sn_source {
 	/* what a recording must be told to give it, as `sonde record` has it ("heap"); NULL: nothing */
 	const char *option;
 	const char *const *gives; /* of the metrics that name it those it has; NULL: all */
+	const char *const *times; /* of these those that are longer where the run is; NULL: none */
 	/** Adds its values to the run's tables. */
 	void (*collect)(struct sn_recorded *recorded);
 };

@@ -122,6 +122,8 @@ static bool options_add(struct sn_record_options *options, const struct sn_sourc
 {
 	if (!strcmp(source->option, "heap"))
 		options->heap = SN_HEAP_TRACE;
+	else if (!strcmp(source->option, "mpi"))
+		options->mpi = true;
 	else
 		return false;
 	return true;
@@ -167,7 +169,7 @@ static void values_join(struct restart *r, struct sn_search *search, const char 
 	recorded = sn_recorded_new(analysis->profile, analysis->structures,
 				   sn_analysis_machine(analysis));
 	source->collect(recorded);
-	sn_recorded_join(search->recorded, recorded, source->name);
+	sn_recorded_join(search->recorded, recorded, source);
 	/* its time is not the phase's: what a source costs is in it */
 	search->phase.executions++;
 	step->executions++;

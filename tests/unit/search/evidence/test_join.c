@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "harness/tap.h"
-#include "search/evidence/recorded.h"
+#include "search/evidence/sources.h"
 
 /* A program with region "f" and, if it is told so, "g"; one process; threads as many as told. */
 static struct sn_tables *tables_make(bool has_g, uint32_t threads, int first_tid)
@@ -57,6 +57,8 @@ static double at(struct sn_tables *t, uint32_t region, uint32_t thread)
 
 TEST(values_go_where_their_ids_are)
 {
+	static const char *const given[] = { "m", NULL };
+	const struct sn_source heap = { .name = "heap", .gives = given };
 	struct sn_recorded here = { .tables = tables_make(false, 2, 100) };
 	struct sn_recorded other = { .tables = tables_make(true, 3, 200) };
 
@@ -65,13 +67,47 @@ TEST(values_go_where_their_ids_are)
 	add(other.tables, "heap", 1, 0, 11);  /* g, which is not here */
 	add(other.tables, "other", 2, 0, 13); /* of another source */
 	CHECK(isnan(at(here.tables, 1, SN_ALL)));
-	sn_recorded_join(&here, &other, "heap");
+	sn_recorded_join(&here, &other, &heap);
 	CHECK_REAL(at(here.tables, 1, 1), 5, 0);
 	CHECK_REAL(at(here.tables, 1, SN_ALL), 5, 0);
 	CHECK(isnan(at(here.tables, 0, SN_ALL)));
 	sn_tables_complete(other.tables, sn_tables_column(other.tables, "m", NULL));
-	sn_recorded_join(&here, &other, "heap");
+	sn_recorded_join(&here, &other, &heap);
 	CHECK_REAL(at(here.tables, 0, SN_ALL), 0, 0);
+	sn_tables_free(here.tables);
+	sn_tables_free(other.tables);
+}
+
+TEST(what_a_source_never_saw_is_none)
+{
+	static const char *const given[] = { "m", NULL };
+	const struct sn_source mpi = { .name = "mpi", .gives = given };
+	struct sn_recorded here = { .tables = tables_make(false, 1, 100) };
+	struct sn_recorded other = { .tables = tables_make(false, 1, 200) };
+
+	sn_tables_complete(other.tables, sn_tables_column(other.tables, "m", NULL));
+	CHECK(isnan(at(here.tables, 1, 0)));
+	sn_recorded_join(&here, &other, &mpi);
+	CHECK_REAL(at(here.tables, 1, 0), 0, 0);
+	sn_tables_free(here.tables);
+	sn_tables_free(other.tables);
+}
+
+TEST(times_keep_their_share_of_the_phase)
+{
+	static const char *const times[] = { "m", NULL }, *const others[] = { "n", NULL };
+	const struct sn_source timed = { .name = "mpi", .times = times };
+	const struct sn_source counted = { .name = "mpi", .times = others };
+	struct sn_recorded here = { .tables = tables_make(false, 1, 100) };
+	struct sn_recorded other = { .tables = tables_make(false, 1, 200) };
+
+	here.tables->phase_s = 4;
+	other.tables->phase_s = 8;
+	add(other.tables, "mpi", 1, 0, 6);
+	sn_recorded_join(&here, &other, &timed);
+	CHECK_REAL(at(here.tables, 1, 0), 3, 0);
+	sn_recorded_join(&here, &other, &counted);
+	CHECK_REAL(at(here.tables, 1, 0), 9, 0);
 	sn_tables_free(here.tables);
 	sn_tables_free(other.tables);
 }

@@ -1,0 +1,327 @@
+/*
+ * Evidence from traces of MPI: who waited for whom, and how many messages there were, exactly. Times of a call
+ * belong to the regions that lead to it, in the rank that spent them.
+ */
+#include "mpi/mpi.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "search/evidence/sources.h"
+
+enum column {
+	LATE_SENDER,
+	LATE_RECEIVER,
+	WAIT_BARRIER,
+	WAIT_NXN,
+	WAIT_REDUCE,
+	WAIT_BROADCAST,
+	EARLY_SCAN,
+	BARRIER_COMPLETION,
+	NXN_COMPLETION,
+	SMALL_TIME,
+	/* counts from here on */
+	MESSAGES,
+	MESSAGE_BYTES,
+	SMALL_MESSAGES,
+	COLUMNS
+};
+static const char *const column_names[COLUMNS] = {
+	"late_sender",	  "late_receiver",	"wait_barrier", "wait_nxn",
+	"wait_reduce",	  "wait_broadcast",	"early_scan",	"barrier_completion",
+	"nxn_completion", "small_message_time", "messages",	"message_bytes",
+	"small_messages"
+};
+static const char wait_of_peer[] = "wait_of_peer";
+
+enum { SMALL_BYTES = 1024 };
+
+/* What one thread has in one stack. */
+struct place {
+	uint32_t thread, stack;
+	double values[COLUMNS];
+};
+/* How long one stack waited for messages of one process. */
+struct peer {
+	uint32_t stack, process, of;
+	double seconds;
+};
+
+struct adding {
+	struct sn_recorded *r;
+	const struct sn_mpi *mpi;
+	uint32_t *first_thread; /* by process */
+	struct sn_map place_of, peer_of;
+	SN_VEC(struct place) places;
+	SN_VEC(struct peer) peers;
+};
+
+/* NULL: nobody asks for what was called there. */
+static double *values_of(struct adding *a, uint32_t event)
+{
+	const struct sn_experiment *e = a->r->profile->experiment;
+	const struct sn_mpi_event *call = &a->mpi->events.items[event];
+	uint64_t thread = (uint64_t)a->first_thread[call->process] + call->thread, *at;
+
+	if (call->stack >= a->r->profile->program->stack_count || thread >= e->threads.count ||
+	    e->threads.items[thread].process != call->process ||
+	    a->r->thread_members[thread] == SN_ALL)
+		return NULL;
+	at = sn_map_put(&a->place_of, thread << 32 | call->stack, NULL);
+	if (!*at) {
+		sn_vec_push(&a->places,
+			    (struct place){ .thread = (uint32_t)thread, .stack = call->stack });
+		*at = a->places.count;
+	}
+	return a->places.items[*at - 1].values;
+}
+
+static void add(struct adding *a, uint32_t event, enum column column, double value)
+{
+	double *values = values_of(a, event);
+
+	if (values)
+		values[column] += value;
+}
+
+/* ---- waits ---- */
+
+static enum column column_of(const struct sn_mpi_event *call)
+{
+	if (sn_mpi_function_meaning(call->function) == SN_MPI_MEANS_SCAN)
+		return EARLY_SCAN;
+	switch ((enum sn_mpi_wait)call->wait) {
+	case SN_MPI_LATE_SENDER:
+	case SN_MPI_WRONG_ORDER: /* it waits all the same for a message that comes late */
+		return LATE_SENDER;
+	case SN_MPI_LATE_RECEIVER:
+		return LATE_RECEIVER;
+	case SN_MPI_WAIT_AT_BARRIER:
+		return WAIT_BARRIER;
+	case SN_MPI_WAIT_AT_NXN:
+		return WAIT_NXN;
+	case SN_MPI_EARLY_REDUCE:
+		return WAIT_REDUCE;
+	case SN_MPI_LATE_BROADCAST:
+		return WAIT_BROADCAST;
+	default:
+		return COLUMNS;
+	}
+}
+
+static void peer_add(struct adding *a, const struct sn_mpi_event *call)
+{
+	uint32_t of = a->mpi->events.items[call->waited_for].process;
+	uint64_t *at = sn_map_put(&a->peer_of, (uint64_t)call->stack << 32 | of, NULL);
+
+	if (!*at) {
+		sn_vec_push(&a->peers, (struct peer){ call->stack, call->process, of, 0 });
+		*at = a->peers.count;
+	}
+	a->peers.items[*at - 1].seconds += (double)call->wait_ns / 1e9;
+}
+
+static void waits_add(struct adding *a)
+{
+	for (uint32_t i = 0; i < a->mpi->events.count; i++) {
+		const struct sn_mpi_event *call = &a->mpi->events.items[i];
+		enum column column = column_of(call);
+
+		if (call->wait_ns <= 0 || column == COLUMNS || !values_of(a, i))
+			continue;
+		add(a, i, column, (double)call->wait_ns / 1e9);
+		if (column == LATE_SENDER && call->waited_for != SN_NONE)
+			peer_add(a, call);
+	}
+}
+
+/* ---- operations: what is left once the last rank has come ---- */
+
+static int64_t last_entry_ns(const struct sn_mpi *mpi, const struct sn_mpi_operation *operation)
+{
+	int64_t last_ns = INT64_MIN;
+
+	for (uint32_t i = 0; i < operation->part_count; i++) {
+		uint32_t entered = mpi->parts.items[operation->first_part + i].entered;
+
+		if (mpi->events.items[entered].t0_ns > last_ns)
+			last_ns = mpi->events.items[entered].t0_ns;
+	}
+	return last_ns;
+}
+
+static void completions_add(struct adding *a)
+{
+	const struct sn_mpi *mpi = a->mpi;
+
+	for (size_t o = 0; o < mpi->operations.count; o++) {
+		const struct sn_mpi_operation *operation = &mpi->operations.items[o];
+		int64_t last_ns;
+
+		if (!operation->is_whole || sn_mpi_pattern_of(mpi, operation) != SN_MPI_ALL_TO_ALL)
+			continue;
+		last_ns = last_entry_ns(mpi, operation);
+		for (uint32_t i = 0; i < operation->part_count; i++) {
+			uint32_t done = mpi->parts.items[operation->first_part + i].done;
+			const struct sn_mpi_event *call =
+				done == SN_NONE ? NULL : &mpi->events.items[done];
+			int64_t from_ns = call && call->t0_ns > last_ns ? call->t0_ns : last_ns;
+
+			if (call && call->t1_ns > from_ns)
+				add(a, done,
+				    operation->meaning == SN_MPI_MEANS_BARRIER ? BARRIER_COMPLETION
+									       : NXN_COMPLETION,
+				    (double)(call->t1_ns - from_ns) / 1e9);
+		}
+	}
+}
+
+/* ---- messages ---- */
+
+/* Waiting apart, which is another property's; each call once. */
+static void small_call_add(struct adding *a, uint8_t *is_counted, uint32_t event)
+{
+	const struct sn_mpi_event *call = event == SN_NONE ? NULL : &a->mpi->events.items[event];
+
+	if (!call || is_counted[event])
+		return;
+	is_counted[event] = 1;
+	add(a, event, SMALL_TIME, (double)(call->t1_ns - call->t0_ns - call->wait_ns) / 1e9);
+}
+
+/* A message counts where it was sent. */
+static void messages_add(struct adding *a)
+{
+	uint8_t *is_counted = sn_alloc_zeroed(a->mpi->events.count + 1, 1);
+
+	for (size_t i = 0; i < a->mpi->messages.count; i++) {
+		const struct sn_mpi_message *m = &a->mpi->messages.items[i];
+		bool is_small = m->bytes < SMALL_BYTES;
+
+		if (m->state == SN_MPI_CANCELLED)
+			continue;
+		if (m->sent != SN_NONE) {
+			add(a, m->sent, MESSAGES, 1);
+			add(a, m->sent, MESSAGE_BYTES, (double)m->bytes);
+			add(a, m->sent, SMALL_MESSAGES, is_small);
+		}
+		if (is_small) {
+			small_call_add(a, is_counted, m->sent);
+			small_call_add(a, is_counted, m->received);
+		}
+	}
+	free(is_counted);
+}
+
+/* ---- tables ---- */
+
+/* At each region of the stack, and once of all of them together. */
+static void places_tell(const struct adding *a, uint32_t source)
+{
+	struct sn_recorded *r = a->r;
+	uint32_t columns[COLUMNS];
+
+	for (int c = 0; c < COLUMNS; c++) {
+		columns[c] = sn_tables_column(r->tables, column_names[c], NULL);
+		sn_tables_complete(r->tables, columns[c]);
+	}
+	for (size_t i = 0; i < a->places.count; i++) {
+		const struct place *place = &a->places.items[i];
+		const struct sn_stack_facts *facts = &r->stacks[place->stack];
+
+		for (int c = 0; c < COLUMNS; c++)
+			for (uint32_t k = 0; place->values[c] > 0 && k <= facts->count; k++)
+				sn_recorded_add(r, columns[c], source,
+						k < facts->count
+							? r->stack_regions.items[facts->first + k]
+							: SN_ALL,
+						place->thread, place->values[c], NAN, NAN);
+	}
+}
+
+static void peers_tell(const struct adding *a, uint32_t source)
+{
+	struct sn_recorded *r = a->r;
+	struct sn_value value = { .source = source, .samples = NAN, .error = NAN };
+
+	value.column = sn_tables_column(r->tables, wait_of_peer, NULL);
+	sn_tables_complete(r->tables, value.column);
+	for (int k = 0; k < SN_KEYS; k++)
+		value.keys[k] = SN_ALL;
+	for (size_t i = 0; i < a->peers.count; i++) {
+		const struct peer *peer = &a->peers.items[i];
+		const struct sn_stack_facts *facts = &r->stacks[peer->stack];
+
+		if (r->process_members[peer->of] == SN_ALL)
+			continue;
+		value.value = peer->seconds;
+		value.keys[SN_KEY_PROCESS] = r->process_members[peer->process];
+		value.keys[SN_KEY_PEER] = r->process_members[peer->of];
+		for (uint32_t k = 0; k <= facts->count; k++) {
+			value.keys[SN_KEY_REGION] =
+				k < facts->count ? r->stack_regions.items[facts->first + k]
+						 : SN_ALL;
+			sn_tables_add(r->tables, &value);
+		}
+	}
+}
+
+static void first_threads_find(struct adding *a)
+{
+	const struct sn_experiment *e = a->r->profile->experiment;
+
+	a->first_thread = sn_alloc((e->processes.count + 1) * sizeof(*a->first_thread));
+	memset(a->first_thread, 0xff, (e->processes.count + 1) * sizeof(*a->first_thread));
+	for (uint32_t t = (uint32_t)e->threads.count; t-- > 0;)
+		a->first_thread[e->threads.items[t].process] = t;
+}
+
+static void mpi_collect(struct sn_recorded *r)
+{
+	struct adding a = { .r = r };
+	struct sn_mpi *mpi = NULL;
+	uint32_t source;
+
+	if (r->part || r->profile->filter.from_ns || r->profile->filter.to_ns ||
+	    sn_mpi_read(r->profile->experiment, &mpi, NULL) != SN_OK)
+		return;
+	if (mpi->is_traced && mpi->rank_count > 0) {
+		source = sn_tables_source(r->tables, "mpi");
+		a.mpi = mpi;
+		first_threads_find(&a);
+		waits_add(&a);
+		completions_add(&a);
+		messages_add(&a);
+		places_tell(&a, source);
+		peers_tell(&a, source);
+	}
+	free(a.first_thread);
+	sn_map_free(&a.place_of);
+	sn_map_free(&a.peer_of);
+	sn_vec_free(&a.places);
+	sn_vec_free(&a.peers);
+	sn_mpi_free(mpi);
+}
+
+static const char *const given[] = { "late_sender",    "late_receiver",	     "wait_barrier",
+				     "wait_nxn",       "wait_reduce",	     "wait_broadcast",
+				     "early_scan",     "wait_of_peer",	     "barrier_completion",
+				     "nxn_completion", "messages",	     "message_bytes",
+				     "small_messages", "small_message_time", NULL };
+static const char *const times[] = { "late_sender",    "late_receiver",	     "wait_barrier",
+				     "wait_nxn",       "wait_reduce",	     "wait_broadcast",
+				     "early_scan",     "wait_of_peer",	     "barrier_completion",
+				     "nxn_completion", "small_message_time", NULL };
+
+const struct sn_source sn_source_mpi = {
+	.name = "mpi",
+	.measures = "waiting of ranks for each other by kind, and messages, exactly",
+	.needs = "a run that was recorded with --mpi; no filter by time",
+	.costs = "what recording with --mpi costs",
+	.option = "mpi",
+	.gives = given,
+	.times = times,
+	.collect = mpi_collect,
+};
