@@ -13,13 +13,19 @@
 
 /* ---- entered.c ---- */
 
-/** Addresses that code of another function jumps to, and that are no function's entry: sorted. */
+/** Where code of another function may jump to: what its bytes say, be they instructions or not. */
+struct rw_entry {
+	uint64_t link_addr;
+	uint32_t function; /* whose bytes say so */
+};
 struct rw_entered {
-	uint64_t *items;
+	struct rw_entry *items;
 	size_t count, capacity;
+	const struct sn_structure *structure; /* borrowed */
+	struct sn_range code;		      /* from the first byte of any function to the last */
 };
 void rw_entered_find(const struct sn_structure *structure, struct rw_entered *out);
-/** Is there one with first <= address < end? */
+/** Does an instruction of another function jump to first <= address < end? */
 bool rw_is_entered(const struct rw_entered *entered, uint64_t first, uint64_t end);
 
 /* ---- body.c ---- */

@@ -35,6 +35,43 @@ ASSEMBLED("entered", "1: inc %eax\n"
 		     "ret");
 ASSEMBLED("enters", "mov $1, %edx\n"
 		    "jmp entered_at");
+ASSEMBLED("entered_if", "1: inc %eax\n"
+			".globl entered_if_at\n"
+			"entered_if_at: dec %ecx\n"
+			"dec %edx\n"
+			"jne 1b\n"
+			"ret");
+ASSEMBLED("enters_if", "test %edi, %edi\n"
+		       "jne entered_if_at\n"
+		       "ret");
+ASSEMBLED("called", "1: inc %eax\n"
+		    ".globl called_at\n"
+		    "called_at: dec %ecx\n"
+		    "dec %edx\n"
+		    "jne 1b\n"
+		    "ret");
+ASSEMBLED("calls", "nop\n"
+		   "call called_at\n"
+		   "ret");
+ASSEMBLED("entered_after_abort", "1: inc %eax\n"
+				 ".globl entered_after_abort_at\n"
+				 "entered_after_abort_at: dec %ecx\n"
+				 "dec %edx\n"
+				 "jne 1b\n"
+				 "ret");
+ASSEMBLED("aborts", "xbegin entered_after_abort_at\n"
+		    "ret");
+/* a number that has the bytes of a jump there */
+ASSEMBLED("named", "1: inc %eax\n"
+		   ".globl named_at\n"
+		   "named_at: dec %ecx\n"
+		   "dec %edx\n"
+		   "jne 1b\n"
+		   "ret");
+ASSEMBLED("names", ".byte 0x48, 0xb8, 0xe9\n"
+		   ".long named_at - . - 4\n"
+		   ".byte 0, 0, 0\n"
+		   "ret");
 ASSEMBLED("itself_calls_the_system", "1: mov $186, %eax\n"
 				     "syscall\n"
 				     "sub $1, %edi\n"
@@ -112,6 +149,20 @@ TEST(a_loop_with_two_entries_cannot)
 TEST(a_loop_whose_first_bytes_another_function_enters_cannot)
 {
 	check_refusal("entered", "code of another function jumps to where its jump would be");
+}
+
+TEST(every_kind_of_jump_and_call_enters)
+{
+	static const char *const names[] = { "entered_if", "called", "entered_after_abort" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		check_refusal(names[i],
+			      "code of another function jumps to where its jump would be");
+}
+
+TEST(a_number_that_looks_like_a_jump_does_not)
+{
+	check_refusal("named", "");
 }
 
 TEST(a_loop_that_calls_the_system_itself_cannot)
