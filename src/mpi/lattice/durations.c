@@ -1,7 +1,8 @@
 /*
  * How long the work before a call took, and the call itself without its waiting. A rank that does the same
  * several times, between the same two places of the program, gets the median (of a call the lower quartile), less the share in
- * which its thread neither ran nor was blocked: that it had no CPU is the machine's affair. Samples say how long it ran.
+ * which its thread neither ran nor was blocked: that it had no CPU is the machine's affair. Samples say how long it ran;
+ * where they are too few, the kernel's account of the whole thread says how much of its life it waited for a CPU.
  */
 #include <assert.h>
 #include <math.h>
@@ -50,7 +51,7 @@ static double share_with_cpu(const struct spent *spent)
 {
 	double share = spent->wall_s > 0 ? (spent->ran_s + spent->blocked_s) / spent->wall_s : 1;
 
-	return spent->samples < SAMPLES_OF_LEAST || share > 1 ? 1 : share;
+	return share > 1 ? 1 : share;
 }
 
 /* What is spent in which nodes. */
@@ -173,12 +174,40 @@ static void spent_find(const struct sn_mpi_nodes *nodes, struct spent *work, str
 	free(first);
 }
 
+static double share_of_process(const struct spent *spent, double of_life)
+{
+	return spent->samples >= SAMPLES_OF_LEAST ? share_with_cpu(spent) : of_life;
+}
+
+/* By process of the execution: the share of its life in which its first thread did not wait for a CPU. */
+static double *shares_of_life(const struct sn_mpi_nodes *nodes)
+{
+	const struct sn_experiment *e = nodes->program->experiment;
+	double *shares = sn_alloc_zeroed(nodes->process_count + 1, sizeof(*shares));
+
+	for (uint32_t p = 0; p < nodes->process_count; p++)
+		shares[p] = 1;
+	for (size_t t = e->threads.count; t-- > 0;) {
+		const struct sn_time_account *account = &e->threads.items[t].account;
+		uint32_t process = nodes->process_of[e->threads.items[t].process];
+		bool is_known =
+			account->wait_cpu_ns > 0 && account->wait_cpu_ns < account->elapsed_ns;
+
+		if (process != SN_NONE)
+			shares[process] = is_known ? 1 - (double)account->wait_cpu_ns /
+								     (double)account->elapsed_ns
+						   : 1;
+	}
+	return shares;
+}
+
 /* spent: by node. */
 static void durations_settle(struct sn_mpi_nodes *nodes, struct timed *timed,
 			     const struct spent *spent, bool of_work)
 {
 	size_t count = nodes->items.count;
 	struct spent *of_process = sn_alloc_zeroed(nodes->process_count + 1, sizeof(*of_process));
+	double *of_life = shares_of_life(nodes);
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct sn_mpi_node *node = &nodes->items.items[i];
@@ -189,23 +218,32 @@ static void durations_settle(struct sn_mpi_nodes *nodes, struct timed *timed,
 	}
 	qsort(timed, count, sizeof(*timed), timed_compare);
 	for (size_t first = 0, end; first < count; first = end) {
+		uint32_t process = nodes->items.items[timed[first].node].process;
 		struct spent together = { 0 };
 		double typical, share;
+		bool is_repeated;
 
 		for (end = first; end < count && timed[end].key == timed[first].key; end++)
 			spent_add(&together, &timed[end].spent);
+		is_repeated = end - first >= MEDIAN_OF_LEAST;
 		/* a call without its waiting takes what it takes when nothing is in its way */
 		typical = timed[first + (end - first) / (of_work ? 2 : 4)].seconds;
-		if (together.samples < SAMPLES_OF_LEAST)
-			together = of_process[nodes->items.items[timed[first].node].process];
-		share = share_with_cpu(&together);
+		share = together.samples >= SAMPLES_OF_LEAST
+				? share_with_cpu(&together)
+				: share_of_process(&of_process[process], of_life[process]);
+		if (of_work && is_repeated && together.samples >= SAMPLES_OF_LEAST) {
+			/* who had no CPU now and then is above the median, who lacked it always is not */
+			typical = fmin(typical, share * together.wall_s / (double)(end - first));
+			share = 1;
+		}
 		for (size_t i = first; i < end; i++) {
 			struct sn_mpi_node *node = &nodes->items.items[timed[i].node];
-			double whole = end - first >= MEDIAN_OF_LEAST ? typical : timed[i].seconds;
 
-			*(of_work ? &node->work_s : &node->call_s) = whole * share;
+			*(of_work ? &node->work_s : &node->call_s) =
+				(is_repeated ? typical : timed[i].seconds) * share;
 		}
 	}
+	free(of_life);
 	free(of_process);
 }
 

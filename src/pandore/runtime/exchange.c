@@ -208,4 +208,5 @@ void pd_move(void)
 		send_to(to);
 	for (int from = 0; from < nodes; from++)
 		receive_from(from);
+	pd_net_hand_over(); /* they are all in this pd_move(), or will come here by themselves */
 }

@@ -251,15 +251,21 @@ static void sleep_until_room(const struct ring *ring)
 	atomic_store(&mailboxes[me].sleeping, 0);
 }
 
+/* Spins for some turns, then yields, then asks to sleep. */
+static bool must_sleep(int turn)
+{
+	if (turn < SPINS)
+		__builtin_ia32_pause();
+	else if (turn < SPINS + YIELDS)
+		sched_yield();
+	return turn >= SPINS + YIELDS;
+}
+
 static void wait_for_bytes(const struct ring *ring)
 {
 	for (int turn = 0; is_empty(ring); turn++) {
 		flush_queues();
-		if (turn < SPINS)
-			__builtin_ia32_pause();
-		else if (turn < SPINS + YIELDS)
-			sched_yield();
-		else
+		if (must_sleep(turn))
 			sleep_until_woken(ring);
 	}
 }
@@ -310,15 +316,20 @@ static void push_all(int to, const char *bytes, size_t count)
 			continue;
 		}
 		flush_queues();
-		if (turn++ < SPINS) {
-			__builtin_ia32_pause();
-		} else if (turn < SPINS + YIELDS) {
-			sched_yield();
-		} else {
+		if (must_sleep(turn++)) {
 			atomic_store(&ring->starved, 1);
 			sleep_until_room(ring);
 			atomic_store(&ring->starved, 0);
 		}
+	}
+}
+
+void pd_net_hand_over(void)
+{
+	for (int turn = 0; queued_count; turn++) {
+		flush_queues();
+		if (queued_count && must_sleep(turn))
+			sleep_until_woken(NULL);
 	}
 }
 

@@ -212,6 +212,16 @@ static char *room_for(size_t bytes)
 	return room ? room : make_room(bytes);
 }
 
+/* MPI may need the sender's hand for a long message, so a receiver would wait until this process,
+ * which computes next, comes here again. */
+void pd_net_hand_over(void)
+{
+	MPI_Waitall(sending_count, requests, MPI_STATUSES_IGNORE);
+	for (int i = 0; i < sending_count; i++)
+		give_room(sendings[i].bytes);
+	sending_count = since_test = 0;
+}
+
 static void drop_completed(void)
 {
 	int count = 0, kept = 0;

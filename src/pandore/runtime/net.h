@@ -41,6 +41,10 @@ void pd_net_expect(int from, size_t count);
 /** Like pd_net_receive(), but leaves the bytes where `*bytes` says, until the next receive. */
 struct pd_header pd_net_receive_there(int from, const char **bytes, size_t count, uint64_t *waited);
 
+/** Waits until MPI has taken what pd_net_send() and pd_net_send_filled() sent. The receivers have to
+ * get to their receives without anything that this process does later. */
+void pd_net_hand_over(void);
+
 struct pd_run {
 	char *place;
 	size_t bytes;

@@ -7,6 +7,10 @@
 
 static char path[] = "/tmp/sonde-unit-order.XXXXXX";
 static struct made_run run;
+static struct sn_time_account
+	account; /* of rank 0's thread, which is there if it has elapsed time */
+static int64_t
+	sampled_ns; /* CPU time of each of its samples, at 300, 600, 1300, 1600 ... 8600; 0: none */
 
 static bool resolve_nothing(void *context, uint32_t process, uint32_t module, uint64_t link_addr,
 			    struct sn_resolved *out)
@@ -38,6 +42,13 @@ static struct ordered order_run(const char *observe, const char *label)
 		sn_vec_push(&o.e->packets, (struct sn_packet){ .time_ns = 305,
 							       .kind = SN_PACKET_LABEL,
 							       .label = label });
+	if (account.elapsed_ns)
+		sn_vec_push(&o.e->threads, (struct sn_thread){ .account = account });
+	for (int64_t k = 0; sampled_ns && k < 16; k++)
+		sn_vec_push(&o.e->samples,
+			    (struct sn_sample){ .time_ns = 1000 * (k / 2) + 300 * (1 + k % 2),
+						.stack = SN_NONE,
+						.cpu_ns = (uint64_t)sampled_ns });
 	o.program = sn_program_new(o.e, &resolver);
 	tap_check(sn_mpi_read(o.e, &o.mpi, &err) == SN_OK, __FILE__, __LINE__, "reading");
 	if (observe)
@@ -174,6 +185,31 @@ TEST(one_slow_time_of_many_is_no_slow_rank)
 	REQUIRE(o.status == SN_OK && o.order.execution->observed.counts[0] == 8);
 	CHECK(sn_execution_observed(o.order.execution, 0, 8)->duration_s < 2e-6);
 	ordered_free(&o);
+}
+
+/* Of rank 0, which sends every 1000 ns and needs 10 ns to send. */
+static double seconds_of_a_point(void)
+{
+	made_begin(&run, 2);
+	for (uint64_t i = 0; i < 8; i++)
+		made_send(&run.ranks[0], 1000 * (i + 1), 1000 * (i + 1) + 10, 1, 7, 8);
+	struct ordered o = order_run(NULL, NULL);
+	double seconds = sn_execution_observed(o.order.execution, 0, 5)->duration_s;
+	ordered_free(&o);
+	return seconds;
+}
+
+TEST(waiting_for_a_cpu_is_no_work)
+{
+	CHECK(fabs(seconds_of_a_point() - 1000e-9) < 1e-12);
+	account = (struct sn_time_account){ .elapsed_ns = 10000, .wait_cpu_ns = 7500 };
+	CHECK(fabs(seconds_of_a_point() - 250e-9) < 1e-12); /* of 990 and of 10 */
+	sampled_ns = 50; /* so 100 before each send; no sample lies in a send itself */
+	CHECK(fabs(seconds_of_a_point() - 102.5e-9) < 1e-12);
+	account.wait_cpu_ns = -1;
+	sampled_ns = 0;
+	CHECK(fabs(seconds_of_a_point() - 1000e-9) < 1e-12);
+	account = (struct sn_time_account){ 0 };
 }
 
 TEST(what_is_wrong_in_points_is_said)
