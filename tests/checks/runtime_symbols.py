@@ -42,7 +42,7 @@ wrappers = set()
 for source in sources:
     text = open(source).read()
     wrappers |= set(re.findall(r'^SN_EXPORT[^;{]*?\b(\w+)\(', text, re.M))
-    wrappers |= set(re.findall(r'^(?:CALL\(\w+, \w+,\s*|LOOP_WITH\w*\(|(?:NEW|DELETE)\(\d+, |\tX\(\w+, |(?:OPEN|MOVE|TRANSFER|GET|PUT|LINE|PRINT|PRINT_LIST)\()(\w+)', text, re.M))
+    wrappers |= set(re.findall(r'^(?:CALL\(\w+, \w+,\s*|LOOP_WITH\w*\(|(?:NEW|DELETE)\(\d+, |\tX\(\w+, |(?:OPEN|MOVE|TRANSFER|GET|PUT|LINE|SCAN|SCAN_LIST|PRINT|PRINT_LIST)\()(\w+)', text, re.M))
     wrappers |= set(re.findall(r'^(?:BARRIER|BARRIER_BOOL|TAKES|GIVES|TASKS_END|TASKLOOP)\((\w+),', text, re.M))
     wrappers |= set(re.findall(r'^(?:FUNCTION|TRIES)\(\s*\w+(?: \*)?, (\w+),', text, re.M))
     wrappers |= set(re.findall(r'^STUB\(\d, (\w+)\)', text, re.M))

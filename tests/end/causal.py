@@ -618,6 +618,45 @@ paid = {str(number): int(row[1]) for number, row in enumerate(trials(joined)['ru
 t.check(owed and all(owed.values()) and all(paid[number] < 0.2 * owed[number] for number in owed), 'who joins the one that is made faster pays nothing',
         owed, paid)
 
+# nor has who reads from a pipe by a stream, or waits for room in one
+pipes = program('pipes', r'''
+static char bytes[65536];
+static void feed(int fd, int count, size_t size, int works)
+{
+	for (int i = 0; i < count; i++) { if (works) hot(2000000); if (write(fd, bytes, size) != (ssize_t)size) exit(2); }
+}
+static void eat(int fd, int works)
+{
+	static char line[8192];
+	FILE *in = fdopen(fd, "r");
+	if (works) setvbuf(in, NULL, _IOFBF, sizeof bytes);
+	for (size_t read = 0; fgets(line, sizeof line, in);)
+		if ((read += strlen(line)) >= sizeof bytes && works) { hot(2000000); read = 0; }
+	if (!feof(in)) exit(3);
+}
+int main(int count, char **words)
+{
+	int ends[2], is_slow_reader = *words[count - 1] == 'r', status;
+	memset(bytes, '\\n', sizeof bytes);
+	for (size_t i = 0; is_slow_reader && i < sizeof bytes; i++) if (i % 1024 != 1023) bytes[i] = 'x';
+	if (pipe(ends)) return 1;
+	pid_t child = fork();
+	if (!child) {
+		close(ends[!is_slow_reader]);
+		if (is_slow_reader) feed(ends[1], 20, sizeof bytes, 0); else eat(ends[0], 0);
+		_exit(0);
+	}
+	close(ends[is_slow_reader]);
+	if (is_slow_reader) eat(ends[0], 1); else { feed(ends[1], 20, 2, 1); close(ends[1]); }
+	return waitpid(child, &status, 0) != child || status;
+}
+''')
+for word, what in (('w', 'who reads lines from one that is made faster'), ('r', 'who waits for room in a pipe to one that is made faster')):
+    piped, run = caused('piped-' + word, pipes, word, options=('--progress', 'end', '--target', 'hot', '--speedups', '100'), seconds='20', runs='4')
+    owed = {row[0]: int(row[11]) for row in trials(piped)['trial'] if float(row[3]) > 0}
+    paid = {str(number): int(row[1]) for number, row in enumerate(trials(piped)['run']) if str(number) in owed}
+    t.check(owed and all(owed.values()) and all(paid[number] < 0.2 * owed[number] for number in owed), f'{what} pays nothing', owed, paid)
+
 # ---- bad input ----
 for words, says in [(('--speedups', '120'), 'percentages'), (('--speedups', '0'), 'above 0'), (('--max-time', '0'), 'above 0'),
                     (('--sync',), 'leave --sync away'), (('--io',), 'leave --io away'), (('--openmp',), 'leave --openmp away'), (('--collect', 'all'), 'leave --collect away'),

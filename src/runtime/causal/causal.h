@@ -63,6 +63,8 @@ static inline bool sn_causal_is_due(void)
 /** Around something that may wait for other threads of the program and is no call of calls/. */
 void sn_causal_wait_begins(void);
 void sn_causal_wait_is_over(void);
+/** The same of a read of libc's own: it was a wait for others if it took its time, and the bytes come from them. */
+void sn_causal_read_is_over(int fd);
 
 /* visits_handler.c */
 /** The calling thread visits a point: `count` times at once. A visit

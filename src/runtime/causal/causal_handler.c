@@ -13,6 +13,7 @@ enum {
 	NOTED_SAMPLES = 64, /* of a thread, between looks at its waits for a CPU */
 	PAUSE_MOST_NS = 1000000000,
 	CREDIT_LEAST_NS = 1000,
+	COPIED_NS = 1, /* (chosen) a byte into a pipe or a socket takes less */
 };
 
 #define ASKED                                                                                      \
@@ -347,6 +348,25 @@ void sn_causal_wait_is_over(void)
 	sn_leave(self);
 }
 
+static bool has_waited(const struct sn_causal *causal, int64_t work_ns)
+{
+	return sn_now_ns() - causal->call_ns > PAUSE_LEAST_NS + work_ns;
+}
+
+void sn_causal_read_is_over(int fd)
+{
+	struct sn_thread *self = sn_self;
+
+	if (!sn_causal_control || !sn_enter(self))
+		return;
+	struct sn_causal *causal = sn_causal_of(self);
+	if (causal->call == 1 && has_waited(causal, 0) && sn_causal_comes_from_others(fd))
+		wait_is_over(causal, 1);
+	else if (causal->call == 1)
+		causal->call = 0;
+	sn_leave(self);
+}
+
 #define IS(name) (call->function == (const void *)sn_calls_real.real_##name)
 
 static int futex_operation(const struct sn_call *call)
@@ -378,9 +398,17 @@ static bool ran_out_of_time(const struct sn_call *call)
 	return call->result == ETIMEDOUT || (IS(sem_timedwait) && call->result != 0);
 }
 
+/* What fills a pipe waits until others have made room. The rest of its time is the copying of bytes. */
+static bool has_waited_for_room(const struct sn_call *call)
+{
+	return !IS(syscall) && call->result > 0 &&
+	       has_waited(sn_causal_of(sn_self), call->result * COPIED_NS) &&
+	       sn_causal_comes_from_others((int)call->words[0]);
+}
+
 static bool was_woken(const struct sn_call *call)
 {
-	bool has_waited = sn_now_ns() - sn_causal_of(sn_self)->call_ns > PAUSE_LEAST_NS;
+	const struct sn_causal *causal = sn_causal_of(sn_self);
 
 	switch (call->group) {
 	case SN_WAIT_LOCK:
@@ -394,10 +422,12 @@ static bool was_woken(const struct sn_call *call)
 	case SN_WAIT_OTHER:
 		return call->result == 0 && futex_operation(call) >= 0;
 	case SN_WAIT_IO:
-		return call->result >= 0 && !wakes(call) && !IS(fsync) && !IS(fdatasync) &&
-		       has_waited && sn_causal_comes_from_others((int)call->words[0]);
+		if (wakes(call))
+			return has_waited_for_room(call);
+		return call->result >= 0 && !IS(fsync) && !IS(fdatasync) && has_waited(causal, 0) &&
+		       sn_causal_comes_from_others((int)call->words[0]);
 	case SN_WAIT_POLL:
-		return has_waited && sn_causal_was_poll_answered(call);
+		return has_waited(causal, 0) && sn_causal_was_poll_answered(call);
 	default:
 		return false;
 	}

@@ -1,5 +1,6 @@
 /* The constructor's part: the control page of the launch, and the functions that are interposed. */
 #include "runtime/causal/causal.h"
+#include "runtime/causal/streams.h"
 #include "runtime/causal/wakes.h"
 
 #include <dlfcn.h>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 
 struct sn_causal_real sn_causal_real;
+struct sn_causal_streams sn_causal_streams;
 
 void sn_causal_attach(void)
 {
@@ -38,6 +40,8 @@ void sn_causal_attach(void)
 
 #define FIND(type, name, parameters, arguments)                                                    \
 	sn_causal_real.name = (__typeof__(sn_causal_real.name))dlsym(RTLD_NEXT, #name);
+#define FIND_STREAM(type, name, parameters, symbol)                                                \
+	sn_causal_streams.name = (__typeof__(sn_causal_streams.name))dlsym(RTLD_NEXT, symbol);
 #define FIND_IN_GOMP(type, name, parameters, arguments)                                            \
 	sn_causal_real.name = (__typeof__(sn_causal_real.name))dlsym(gomp, #name);
 /* Their oldest version differs from what programs mean. */
@@ -54,6 +58,7 @@ void sn_causal_find_real(void)
 	SN_CAUSAL_WAKES(FIND)
 	SN_CAUSAL_TRIES(FIND)
 	SN_CAUSAL_TEAM_WAITS(FIND)
+	SN_CAUSAL_STREAMS(FIND_STREAM)
 	/* a library of the program's that was loaded for itself alone has its own behind us */
 	if (!sn_causal_real.GOMP_barrier) {
 		void *gomp = dlopen("libgomp.so.1", RTLD_LAZY | RTLD_NOLOAD);
