@@ -53,7 +53,7 @@ struct reader {
 	struct sn_map names;	  /* process and number of a file -> index in name_list + 1 */
 	struct sn_map name_index; /* hash of a name -> likewise */
 	SN_VEC(const char *) name_list;
-	struct sn_map use_index, part_index, failure_index;
+	struct sn_map use_index, part_index, failure_index, path_index;
 	SN_VEC(struct part) parts;
 	SN_VEC(struct failure) failures;
 	struct account *accounts; /* by process */
@@ -156,6 +156,33 @@ static void failure_add(struct reader *reader, uint32_t use, const struct sn_io_
 	reader->failures.items[*place - 1].calls += entry->calls;
 }
 
+static bool is_file(const char *name)
+{
+	return *name == '/' && strncmp(name, "/dev/", 5) != 0;
+}
+
+static void path_add(struct reader *reader, uint32_t process, const struct sn_io_entry *entry,
+		     const char *file, uint64_t time_ns)
+{
+	struct sn_io_path path = { .process = process,
+				   .operation = entry->operation,
+				   .is_file = is_file(file) };
+	uint64_t *place;
+
+	if (!sn_trace_stack_of(reader->program, process, entry->path, &path.stack))
+		return;
+	place = sn_map_put(&reader->path_index,
+			   (uint64_t)path.stack << 9 | (uint64_t)path.operation << 1 | path.is_file,
+			   NULL);
+	if (!*place) {
+		sn_vec_push(&reader->io->paths, path);
+		*place = reader->io->paths.count;
+	}
+	reader->io->paths.items[*place - 1].calls += entry->calls;
+	reader->io->paths.items[*place - 1].bytes += entry->bytes;
+	reader->io->paths.items[*place - 1].time_ns += time_ns;
+}
+
 static void count_take(struct reader *reader, const struct sn_trace_item *item,
 		       const struct sn_io_entry *entry)
 {
@@ -179,6 +206,7 @@ static void count_take(struct reader *reader, const struct sn_trace_item *item,
 		use->errors += entry->calls;
 		failure_add(reader, number, entry);
 	}
+	path_add(reader, item->process, entry, use->file, time_ns);
 	part_add(reader, number,
 		 sn_trace_site_of(&reader->sites, reader->program, item->process, entry->path),
 		 time_ns);
@@ -302,6 +330,7 @@ sn_status sn_io_read(const struct sn_program *program, struct sn_io **out, struc
 	sn_map_free(&reader.use_index);
 	sn_map_free(&reader.part_index);
 	sn_map_free(&reader.failure_index);
+	sn_map_free(&reader.path_index);
 	sn_vec_free(&reader.name_list);
 	sn_vec_free(&reader.parts);
 	sn_vec_free(&reader.failures);
@@ -316,6 +345,7 @@ void sn_io_free(struct sn_io *io)
 	if (!io)
 		return;
 	sn_vec_free(&io->uses);
+	sn_vec_free(&io->paths);
 	sn_arena_free(&io->arena);
 	free(io);
 }

@@ -29,10 +29,19 @@ struct sn_io_use {
 	const char *error_words; /* "ENOENT 3, EACCES 1"; NULL: no error */
 };
 
+/** Calls of one operation by one call path. */
+struct sn_io_path {
+	uint32_t process, stack; /* stack: its leaf is the caller */
+	uint8_t operation;
+	bool is_file; /* on files, and not on sockets, pipes and terminals, which give what others do */
+	uint64_t calls, bytes, time_ns;
+};
+
 struct sn_io {
 	struct sn_arena arena;
 	bool is_traced; /* else all is empty: nobody asked for it */
 	SN_VEC(struct sn_io_use) uses;
+	SN_VEC(struct sn_io_path) paths; /* of calls whose path is known */
 	uint64_t calls, time_ns;
 	uint64_t read_bytes, written_bytes; /* by calls whose bytes the kernel counts as well */
 	/* rchar and wchar of all processes; -1: some process has none */

@@ -67,6 +67,28 @@ int main(void)
 }
 '''
 
+# 0.3 s of CPU time in writes of 8 bytes to the file that it is told
+SMALL = r'''
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+static int __attribute__((noinline)) save(int file)
+{
+	return pwrite(file, "8 bytes", 8, 0) == 8;
+}
+int main(int argc, char **argv)
+{
+	struct timespec t = { 0 };
+	int file = open(argv[1], O_WRONLY | O_CREAT, 0600), saved = 1;
+	while (saved && t.tv_sec == 0 && t.tv_nsec < 300000000) {
+		for (int i = 0; i < 100; i++)
+			saved &= save(file);
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	}
+	return !saved;
+}
+'''
+
 # rank 1 asks for a message; only then rank 0 begins the 20 ms that it takes to send it
 LATE = r'''
 #include <fcntl.h>
@@ -144,6 +166,25 @@ def no_more_starts(t, churn):
             'what it lacks is named, not taken for false', missing)
 
 
+def small_writes(t):
+    app = t.compile(SMALL, '-O1', '-g', output='./small')
+    found = {}
+    for name in ('saved', '/dev/null'):
+        done = t.run('search', '--format', 'json', '--threshold', '0.01', app, name)
+        found[name] = json.loads(done.stdout)
+        t.check(found[name]['exit_status'] == 0 and 'start 2 of 7 at most: io' in done.stderr,
+                f'{name}: time in calls of input and output asks for a start that counts them', done.stderr)
+    small = [r for r in found['saved']['properties'] if r['property'] == 'SmallIO']
+    ends = [r for r in small if not r['refined']]
+    t.check(len(ends) == 1 and any(p['name'] == 'save' for p in ends[0]['path']) and ends[0]['evidence']['mean_bytes'] == 8 and
+            'io' in ends[0]['sources'], 'writes of 8 bytes to a file are found where they are, once', done.stderr, small)
+    t.check(any(r['function'] == 'save' for r in small), 'the calling function has them, too', [r['function'] for r in small])
+    hot = [r for r in found['saved']['properties'] if r['property'] == 'HotRegion' and 'pwrite' in (r['function'] or '')]
+    t.check(hot and all(r['refined'] for r in hot), 'what they are explains the hot function', hot)
+    t.check(not any(r['property'] == 'SmallIO' for r in found['/dev/null']['properties'] + found['/dev/null']['not_measurable']),
+            'what goes to a device is as small as that wants it', found['/dev/null']['properties'])
+
+
 def late_sender(t):
     if not t.has('mpicc', 'mpirun'):
         t.skip('a late sender', 'no MPI')
@@ -200,6 +241,7 @@ def main():
     restarts(t, churn)
     no_more_starts(t, churn)
     late_sender(t)
+    small_writes(t)
     outputs(t, churn)
     words(t)
     t.done()

@@ -4,15 +4,12 @@
 #include "search/evidence/sources.h"
 
 extern const struct sn_source sn_source_samples, sn_source_waits, sn_source_kernel,
-	sn_source_static, sn_source_heap, sn_source_mpi;
+	sn_source_static, sn_source_heap, sn_source_mpi, sn_source_io;
 
-const struct sn_source *const sn_sources[] = { &sn_source_samples,
-					       &sn_source_waits,
-					       &sn_source_kernel,
-					       &sn_source_static,
-					       &sn_source_heap,
-					       &sn_source_mpi,
-					       NULL };
+const struct sn_source *const sn_sources[] = { &sn_source_samples, &sn_source_waits,
+					       &sn_source_kernel,  &sn_source_static,
+					       &sn_source_heap,	   &sn_source_mpi,
+					       &sn_source_io,	   NULL };
 
 static bool gives(const struct sn_source *source, const char *metric)
 {

@@ -16,6 +16,7 @@ enum column {
 	FAULTS,
 	SPIN,
 	HEAP_TIME,
+	IO_CPU,
 	BODY,
 	PARALLEL_WAIT,
 	BARRIER_WAIT,
@@ -34,10 +35,11 @@ enum column {
 	COLUMNS
 };
 static const char *const column_names[COLUMNS] = {
-	"cpu",		 "own",		  "faults",	  "spin",	   "heap_time",
-	"body",		 "parallel_wait", "barrier_wait", "critical_wait", "ordered_wait",
-	"omp_lock_wait", "task_wait",	  "mpi_time",	  "mpi_barrier",   "mpi_nxn",
-	"mpi_reduce",	 "mpi_broadcast", "mpi_point",	  "mpi_poll",	   "serial"
+	"cpu",		"own",		 "faults",	  "spin",	  "heap_time",
+	"io_cpu",	"body",		 "parallel_wait", "barrier_wait", "critical_wait",
+	"ordered_wait", "omp_lock_wait", "task_wait",	  "mpi_time",	  "mpi_barrier",
+	"mpi_nxn",	"mpi_reduce",	 "mpi_broadcast", "mpi_point",	  "mpi_poll",
+	"serial"
 };
 
 /* What else the time of an activity counts as. */
@@ -235,6 +237,9 @@ static void cell_add(struct sampling *s, const struct sn_recorded_cell *cell)
 	    program->classes[cell->stack].user == SN_CATEGORY_MEMORY &&
 	    is_allocating(program, cell->stack))
 		path_add(s, HEAP_TIME, cell->stack, cell->thread, seconds, samples);
+	if (cell->stack < program->stack_count &&
+	    program->classes[cell->stack].user == SN_CATEGORY_IO)
+		path_add(s, IO_CPU, cell->stack, cell->thread, seconds, samples);
 	runtime_add(s, cell->stack, cell->thread, seconds, samples);
 }
 

@@ -124,6 +124,8 @@ static bool options_add(struct sn_record_options *options, const struct sn_sourc
 		options->heap = SN_HEAP_TRACE;
 	else if (!strcmp(source->option, "mpi"))
 		options->mpi = true;
+	else if (!strcmp(source->option, "io"))
+		options->has_io = true;
 	else
 		return false;
 	return true;
