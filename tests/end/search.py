@@ -116,6 +116,36 @@ int main(void)
 }
 '''
 
+# one loop that divides and one that multiplies, on the same data
+DIVIDES = r'''
+#include <time.h>
+static double a[1000], b[1000];
+static void __attribute__((noinline)) divide(void)
+{
+	for (int i = 0; i < 1000; i++)
+		a[i] = b[i] / a[i];
+}
+static void __attribute__((noinline)) multiply(void)
+{
+	for (int i = 0; i < 1000; i++)
+		b[i] = b[i] * 1.0000001;
+}
+int main(void)
+{
+	struct timespec t;
+	for (int i = 0; i < 1000; i++)
+		a[i] = b[i] = 1 + i;
+	do
+		for (int i = 0; i < 1000; i++) {
+			divide();
+			multiply();
+			multiply();
+		}
+	while (!clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) && t.tv_sec == 0 && t.tv_nsec < 400000000);
+	return 0;
+}
+'''
+
 PLUG_IN = r'''
 #include <sonde/strategy.h>
 static void first(const struct sonde_strategy_host *host, void *state)
@@ -282,6 +312,17 @@ def blocked(t):
     t.check(waits and 'waits' in waits[0]['sources'] and waits[0]['confidence'] == 1, 'which was counted, not sampled', waits[:1])
 
 
+def divisions(t):
+    app = t.compile(DIVIDES, '-O1', '-g', output='./divides')
+    t.run('record', '-o', 'divides.run', app)
+    found, _ = search(t, '-e', 'divides.run', '--arch', 'zen4', '--threshold', '0.0005')
+    slow = rows(found, 'LongLatencyOps')
+    t.check(slow and all(r['function'] == 'divide' for r in slow) and slow[0]['evidence']['share_of_cycles'] > .5,
+            'a loop that divides is told from one that multiplies', [(r['property'], r['function'], r['evidence']) for r in
+                                                                     found['properties']])
+    t.check(all(r['refined'] for r in rows(found, 'NotVectorised') if r['function'] == 'divide'), 'its loss counts once')
+
+
 def main():
     t = Test()
     reference = team(t)
@@ -291,6 +332,7 @@ def main():
     strategies(t, reference)
     ranks(t)
     blocked(t)
+    divisions(t)
     t.done()
 
 

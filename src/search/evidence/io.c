@@ -94,8 +94,8 @@ static void io_collect(struct sn_recorded *r)
 		columns[c] = sn_tables_column(r->tables, given[c], NULL);
 		sn_tables_complete(r->tables, columns[c]);
 	}
-	for (uint8_t o = 0; o < SN_IO_OPERATION_COUNT; o++)
-		functions[o] = function_region(r, o);
+	for (unsigned o = 0; o < SN_IO_OPERATION_COUNT; o++)
+		functions[o] = function_region(r, (uint8_t)o);
 	for (size_t i = 0; io->is_traced && i < io->paths.count; i++) {
 		const struct sn_io_path *path = &io->paths.items[i];
 

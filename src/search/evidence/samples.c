@@ -261,7 +261,28 @@ static void waits_add(struct sampling *s)
 
 /* ---- tables ---- */
 
-/* Calibrated half widths of the regions that are one function or the only loop of their source. */
+/* Half the width of the calibrated interval over the value, of a region that is one function or the only loop of
+ * its source; NaN: another one. */
+static double own_relative(const struct sampling *s, size_t region)
+{
+	const struct sn_recorded *r = s->r;
+	double total = (double)r->profile->total.cpu_ns, share;
+	const struct sn_metrics *m;
+
+	if (r->region_loops[region] != SN_NONE)
+		m = &r->profile->loops[r->region_loops[region]];
+	else if (r->region_functions[region] != SN_NONE)
+		m = &r->profile->functions[r->region_functions[region]];
+	else
+		return NAN;
+	/* what else ends in the region (the vdso in its caller) has another interval */
+	if (fabs((double)m->exclusive.cpu_ns - (double)s->own_ns[region]) >
+	    0.02 * (double)s->own_ns[region])
+		return NAN;
+	share = total > 0 ? (double)m->exclusive.cpu_ns / total : 0;
+	return share > 0 ? (m->exclusive_share.high - m->exclusive_share.low) / 2 / share : NAN;
+}
+
 static void intervals_find(struct sampling *s)
 {
 	const struct sn_recorded *r = s->r;
@@ -275,23 +296,8 @@ static void intervals_find(struct sampling *s)
 			r->cells.items[i].samples;
 		s->own_ns[r->stacks[r->cells.items[i].stack].leaf] += r->cells.items[i].cpu_ns;
 	}
-	for (size_t g = 0; g < regions; g++) {
-		const struct sn_metrics *m =
-			r->region_loops[g] != SN_NONE ? &r->profile->loops[r->region_loops[g]]
-			: r->region_functions[g] != SN_NONE
-				? &r->profile->functions[r->region_functions[g]]
-				: NULL;
-		double total = (double)r->profile->total.cpu_ns;
-		double share = m && total > 0 ? (double)m->exclusive.cpu_ns / total : 0;
-
-		/* what else ends in the region (the vdso in its caller) has another interval */
-		if (m && fabs((double)m->exclusive.cpu_ns - (double)s->own_ns[g]) >
-				 0.02 * (double)s->own_ns[g])
-			share = 0;
-		s->own_relative[g] =
-			share > 0 ? (m->exclusive_share.high - m->exclusive_share.low) / 2 / share
-				  : NAN;
-	}
+	for (size_t g = 0; g < regions; g++)
+		s->own_relative[g] = own_relative(s, g);
 }
 
 /* The time of a region is the CPU time of its busiest thread. */

@@ -14,21 +14,40 @@ static bool is_reliable(const struct sn_whatif_loop *loop)
 	return !(loop->doubts & ~(unsigned)SN_DOUBT_FEW_SAMPLES);
 }
 
-/* Where the data come from is not known: what the loop gains at least, with all of them in RAM. */
-static void gain_add(struct sn_recorded *r, const struct sn_whatif_loop *loop, uint32_t region,
-		     uint32_t column, uint32_t source)
+static void value_add(struct sn_recorded *r, const char *metric, uint32_t region, double number)
 {
-	double gain = loop->quality.variants[SN_VARIANT_FULL_VECTOR].ram_speedup;
-	struct sn_value value = {
-		.column = column, .value = gain, .samples = NAN, .error = NAN, .source = source
-	};
+	struct sn_value value = { .column = sn_tables_column(r->tables, metric, NULL),
+				  .value = number,
+				  .samples = NAN,
+				  .error = NAN,
+				  .source = sn_tables_source(r->tables, "static") };
 
-	if (!(gain >= 1) || !isfinite(gain))
-		return;
 	for (int k = 0; k < SN_KEYS; k++)
 		value.keys[k] = SN_ALL;
 	value.keys[SN_KEY_REGION] = region;
 	sn_tables_add(r->tables, &value);
+}
+
+/* Where the data come from is not known: what the loop gains at least, with all of them in RAM. */
+static void gain_add(struct sn_recorded *r, const struct sn_whatif_loop *loop, uint32_t region)
+{
+	double gain = loop->quality.variants[SN_VARIANT_FULL_VECTOR].ram_speedup;
+
+	if (gain >= 1 && isfinite(gain))
+		value_add(r, "vector_gain", region, gain);
+}
+
+/* Likewise: of the cycles with all data in RAM. */
+static void slow_add(struct sn_recorded *r, const struct sn_whatif_loop *loop, uint32_t region)
+{
+	const struct sn_cqa_loop *quality = &loop->quality;
+	double cycles = quality->level_cycles[SN_LEVEL_RAM], busy = 0;
+
+	for (uint32_t i = 0; i < quality->path_count; i++)
+		busy += quality->paths[i].weight *
+			quality->paths[i].estimate.bounds[SN_BOUND_DIVIDER];
+	if (cycles > 0 && isfinite(cycles))
+		value_add(r, "slow_operations", region, busy / cycles);
 }
 
 /* Of a source loop its main part speaks. */
@@ -54,28 +73,30 @@ static bool is_main(const struct sn_program *program, uint32_t loop)
 
 static void static_collect(struct sn_recorded *r)
 {
-	uint32_t source = sn_tables_source(r->tables, "static"), column;
 	struct sn_whatif *whatif;
 
 	if (!r->machine || !r->machine->machine || !r->structures)
 		return;
-	column = sn_tables_column(r->tables, "vector_gain", NULL);
 	whatif = sn_whatif_new(r->machine->machine, r->profile, r->structures, LOOPS_MOST);
 	for (size_t i = 0; i < whatif->loops.count; i++) {
 		const struct sn_whatif_loop *loop = &whatif->loops.items[i];
 		uint32_t region = region_of(r, loop->loop);
 
-		if (region != SN_ALL && is_main(r->profile->program, loop->loop) &&
-		    is_reliable(loop))
-			gain_add(r, loop, region, column, source);
+		if (region == SN_ALL || !is_main(r->profile->program, loop->loop) ||
+		    !is_reliable(loop))
+			continue;
+		gain_add(r, loop, region);
+		slow_add(r, loop, region);
 	}
 	sn_whatif_free(whatif);
 }
 
 const struct sn_source sn_source_static = {
 	.name = "static",
-	.measures = "how many times as fast loops would be with full vectors, at least",
-	.needs = "a model of the processor (--arch), and the code of the loops",
+	.measures =
+		"how many times as fast loops would be with full vectors, and for which share of their cycles they divide, at "
+		"least",
+	.needs = "a model of the processor (--arch), and loops that it can judge",
 	.costs = "nothing in the run",
 	.collect = static_collect,
 };
