@@ -96,6 +96,21 @@ bool sn_campaign_next(struct sn_campaign_cursor *cursor, const struct sn_campaig
 	return false;
 }
 
+uint32_t sn_campaign_retries_needed(const struct sn_campaign_plan *plan,
+				    const struct sn_campaign_state *state)
+{
+	uint32_t needed = state->retry;
+
+	for (uint32_t c = 0; c < plan->configurations.count; c++)
+		for (uint32_t b = 0; b < plan->repeat; b++) {
+			const struct sn_campaign_attempt *last = sn_campaign_last(state, c, b);
+
+			if (last && last->state == SN_RUN_FAILED && last->failed_before >= needed)
+				needed = last->failed_before + 1;
+		}
+	return needed > state->retry ? needed : 0;
+}
+
 void sn_campaign_cursor_free(struct sn_campaign_cursor *cursor)
 {
 	free(cursor->order);

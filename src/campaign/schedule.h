@@ -31,6 +31,9 @@ struct sn_campaign_cursor {
 bool sn_campaign_next(struct sn_campaign_cursor *cursor, const struct sn_campaign_plan *plan,
 		      const struct sn_campaign_state *state, const bool *is_left_out,
 		      struct sn_campaign_next *out);
+/** The least number of retries with which every failed run is tried again; 0: those that failed are, or none has. */
+uint32_t sn_campaign_retries_needed(const struct sn_campaign_plan *plan,
+				    const struct sn_campaign_state *state);
 void sn_campaign_cursor_free(struct sn_campaign_cursor *cursor);
 
 #endif

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "campaign/engine.h"
+#include "campaign/schedule.h"
 #include "campaign/values.h"
 #include "record/target.h"
 
@@ -148,6 +149,36 @@ static char *own_path(void)
 	return sn_strdup(path);
 }
 
+/* Runs that failed for good are not tried again by resume alone. */
+static void missing_tell(const struct sn_campaign *c, size_t missing, const char *path)
+{
+	uint32_t retries = sn_campaign_retries_needed(c->plan, c->state);
+	struct sn_text retry = { 0 };
+
+	if (retries)
+		sn_text_addf(&retry, " --retry %u", retries);
+	fprintf(stderr,
+		"sonde: %zu run%s %s not done; 'sonde campaign status %s' says why, 'sonde campaign "
+		"resume%s %s' %s\n",
+		missing, missing == 1 ? "" : "s", missing == 1 ? "is" : "are", path,
+		retry.chars ? retry.chars : "", path,
+		retries ? "tries failed ones again" : "goes on");
+	sn_text_free(&retry);
+}
+
+/* What the runs that are done can be looked at with: workers that differ scale, others differ or not. */
+static const char *next_command(const struct sn_campaign *c)
+{
+	const struct sn_campaign_configuration *all = c->plan->configurations.items;
+	size_t count = c->plan->configurations.count;
+
+	for (size_t i = 1; i < count; i++)
+		if ((uint64_t)all[i].ranks * all[i].threads !=
+		    (uint64_t)all[0].ranks * all[0].threads)
+			return "show scalability";
+	return count > 1 ? "diff" : "report";
+}
+
 static void outcome_tell(const struct sn_campaign *c, enum sn_campaign_end end, size_t missing)
 {
 	size_t suspicious = 0, done = 0;
@@ -159,18 +190,14 @@ static void outcome_tell(const struct sn_campaign *c, enum sn_campaign_end end, 
 	}
 	sn_text_add_shell_word(&word, c->path);
 	if (missing)
-		fprintf(stderr,
-			"sonde: %zu run%s %s not done; 'sonde campaign status %s' says why, "
-			"'sonde campaign resume %s' goes on\n",
-			missing, missing == 1 ? "" : "s", missing == 1 ? "is" : "are", word.chars,
-			word.chars);
+		missing_tell(c, missing, word.chars);
 	if (suspicious)
 		fprintf(stderr, "sonde: %zu run%s suspicious, and left out of statistics\n",
 			suspicious, suspicious == 1 ? " is" : "s are");
 	if (end == SN_CAMPAIGN_OUT_OF_BUDGET)
 		fprintf(stderr, "sonde: the budget is used up (resume --budget gives another)\n");
 	fprintf(stderr, "sonde: %s; sonde %s %s\n", word.chars,
-		done ? "show scalability" : "campaign status", word.chars);
+		done ? next_command(c) : "campaign status", word.chars);
 	sn_text_free(&word);
 }
 

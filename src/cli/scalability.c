@@ -116,8 +116,15 @@ static void head_print(const struct sn_scaling_campaign *s)
 	const struct sn_scaling *scaling = s->scaling;
 	size_t shown = 0;
 
-	printf("%s: %s scaling, %zu runs, against '%s'\n", sn_campaign_given_path(s->campaign),
-	       scaling->is_weak ? "weak" : "strong", s->member_count, reference_of(s));
+	printf("%s: %s scaling, %zu runs", sn_campaign_given_path(s->campaign),
+	       scaling->is_weak ? "weak" : "strong", s->member_count);
+	if (sn_scaling_is_flat(scaling)) {
+		putchar('\n');
+		sentences_print(s);
+		putchar('\n');
+		return;
+	}
+	printf(", against '%s'\n", reference_of(s));
 	sentences_print(s);
 	printf("\nThe application's efficiency:\n");
 	for (size_t i = 0; i < scaling->rows.count; i++)

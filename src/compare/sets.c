@@ -162,6 +162,12 @@ static double detectable_of(const struct sn_compare_row *row, double rate)
 	return 1 + needed * row->error_s / row->a_cpu_s;
 }
 
+/* Neither time nor a ratio of two can be below zero, whatever the noise. */
+static double from_zero(double low)
+{
+	return low < 0 ? 0 : low;
+}
+
 static void cell_set(struct builder *b, size_t set, const struct sn_compare_row *row)
 {
 	struct sn_set_cell *cell = &row_of(b, &row->entry)->cells[set];
@@ -170,13 +176,13 @@ static void cell_set(struct builder *b, size_t set, const struct sn_compare_row 
 
 	cell->cpu_s = row->b_cpu_s;
 	cell->difference_s = row->difference_s;
-	cell->low_s = row->b_interval.low;
+	cell->low_s = from_zero(row->b_interval.low);
 	cell->high_s = row->b_interval.high;
 	cell->p = row->p;
 	cell->verdict = verdict_of(row);
 	if (row->a_cpu_s > 0) {
 		cell->ratio = row->b_cpu_s / row->a_cpu_s;
-		cell->ratio_low = 1 + row->difference_interval.low / row->a_cpu_s;
+		cell->ratio_low = from_zero(1 + row->difference_interval.low / row->a_cpu_s);
 		cell->ratio_high = 1 + row->difference_interval.high / row->a_cpu_s;
 		cell->detectable_ratio = detectable_of(row, b->c->false_alarm_rate / tests);
 	}
@@ -184,7 +190,7 @@ static void cell_set(struct builder *b, size_t set, const struct sn_compare_row 
 		return;
 	row_of(b, &row->entry)->is_matched = true;
 	reference->cpu_s = row->a_cpu_s;
-	reference->low_s = row->a_interval.low;
+	reference->low_s = from_zero(row->a_interval.low);
 	reference->high_s = row->a_interval.high;
 	reference->ratio = reference->ratio_low = reference->ratio_high = 1;
 	reference->verdict = SN_SET_REFERENCE;

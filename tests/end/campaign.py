@@ -191,6 +191,8 @@ by_name = collections.defaultdict(list)
 for r in got['runs']:
     by_name[r['configuration']].append(r)
 t.check(run.returncode == 3 and '4 runs are not done' in run.stderr, 'missing runs give exit status 3', run.stderr)
+t.check("'sonde campaign resume --retry 2 bad' tries failed ones again" in run.stderr,
+        'what failed for good needs more retries, and it is said how many', run.stderr)
 events = [json.loads(line) for line in run.stderr.splitlines() if line.startswith('{')]
 t.check(events and all(e['total'] == 6 for e in events) and {e['event'] for e in events} == {'begin', 'end'},
         'progress as JSON', run.stderr)
@@ -214,6 +216,10 @@ t.check(rows and rows[0]['state'] == 'failed' and rows[0]['experiment'] is None 
 csv = t.run('campaign', 'status', 'bad', '--format', 'csv').stdout
 t.check("'=ignores" in csv and '\n=' not in csv, 'CSV has no formulas')
 
+again = t.run('campaign', 'resume', 'bad', '--retry', '2')
+t.check(len([r for r in status('bad')['runs'] if r['configuration'] == 'asks; rm -rf /']) == 3 and
+        'resume --retry 3 bad' in again.stderr, 'and so they are tried again', again.stderr)
+
 # ---- builds ----
 os.mkdir('src')
 plan('src/x.c', 'int main(void) { volatile double x = 1; for (int i = 0; i < 20000000; i++) x *= 1.01; return 0; }\n')
@@ -230,6 +236,7 @@ environment.N = 1 2
 ''')
 run = t.run('campaign', 'run', 'src/build.ini', '-o', 'built', '--progress', 'lines')
 got = status('built')['runs']
+t.check('; sonde diff built' in run.stderr, 'runs of one number of workers are to be compared', run.stderr)
 t.check(run.stderr.count(': build\n') == 3, 'a build runs once for all points of its configuration', run.stderr)
 t.equal(collections.Counter((r['configuration'].split()[0], r['state']) for r in got),
         {('O1', 'done'): 2, ('O2', 'done'): 2, ('broken', 'failed'): 2}, 'a build that fails fails its runs only')

@@ -106,6 +106,27 @@ static bool is_application(const struct sn_scaling *scaling, size_t i)
 	return i < scaling->rows.count && scaling->rows.items[i].kind == SN_SCALING_APPLICATION;
 }
 
+bool sn_scaling_is_flat(const struct sn_scaling *scaling)
+{
+	for (size_t i = 1; is_application(scaling, i); i++)
+		if (scaling->rows.items[i].workers != scaling->rows.items[0].workers)
+			return false;
+	return true;
+}
+
+static void flat_add(const struct sn_scaling *scaling, size_t *at, struct sn_text *out)
+{
+	double workers = scaling->rows.items[0].workers;
+
+	while (is_application(scaling, *at))
+		++*at;
+	sn_text_addf(out, "Only runs of %.0f worker%s are done: how it scales is not known",
+		     workers, workers == 1 ? "" : "s");
+	if (*at > 1)
+		sn_text_addf(out, "; 'sonde diff CAMPAIGN' compares the %zu configurations", *at);
+	sn_text_add(out, ".");
+}
+
 static bool has_many_series(const struct sn_scaling *scaling,
 			    const struct sn_scaling_configuration *configurations)
 {
@@ -184,6 +205,10 @@ bool sn_scaling_add_answer(const struct sn_scaling *scaling,
 
 	if (!is_application(scaling, first))
 		return false;
+	if (sn_scaling_is_flat(scaling)) {
+		flat_add(scaling, at, out);
+		return true;
+	}
 	series = configurations[rows[first].configuration].series;
 	most = fastest = &rows[first];
 	for (end = first; is_application(scaling, end) &&
@@ -222,7 +247,8 @@ bool sn_scaling_add_warning(const struct sn_scaling *scaling,
 			    const struct sn_scaling_configuration *configurations, size_t *at,
 			    struct sn_text *out)
 {
-	for (; is_application(scaling, *at); ++*at) {
+	/* where nothing is set against a reference, none is to be trusted */
+	for (; is_application(scaling, *at) && !sn_scaling_is_flat(scaling); ++*at) {
 		const struct sn_scaling_row *row = &scaling->rows.items[*at];
 
 		if (row->configuration != row->reference || !(row->wait_cpu_share > BUSY))

@@ -13,6 +13,9 @@ const char *sn_scaling_confidence(const struct sn_scaling_row *row);
 /** Adds the law over the number of workers and what it predicts, or why there is none; no full stop. */
 void sn_scaling_add_law(const struct sn_fit *fit, struct sn_text *out);
 
+/** Whether all runs had the same number of workers, so that nothing is known of scaling. */
+bool sn_scaling_is_flat(const struct sn_scaling *scaling);
+
 /** What adds the next of several sentences: begin with `*at` 0; false: no more, and nothing was added. */
 typedef bool sn_scaling_sentence_adder(const struct sn_scaling *scaling,
 				       const struct sn_scaling_configuration *configurations,

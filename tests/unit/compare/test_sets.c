@@ -110,6 +110,31 @@ TEST(blocks_show_a_change_that_is_smaller_than_the_machines_own)
 	free_sets(&sets);
 }
 
+/* It had samples in one run of eight: the interval of a mean by Student's t reaches below zero. */
+TEST(neither_time_nor_ratio_is_below_zero)
+{
+	struct sn_random random;
+	struct sets sets;
+	struct sn_set_comparison *c;
+	const struct sn_set_row *row;
+
+	sn_random_seed(&random, 1);
+	make_sets(&random, 1, &sets);
+	for (int s = 0; s < SETS; s++)
+		for (int b = 1; b < BLOCKS; b++)
+			sets.runs[s][b].entries.items[0].cpu_s = 0;
+	sets.runs[1][5].entries.items[0].cpu_s = 5;
+	c = sn_compare_sets(sets.sets, SETS, 0, 0);
+	row = row_of(c, "a");
+	REQUIRE(row != NULL);
+	CHECK_REAL(row->cells[0].low_s, 0, 0);
+	CHECK_REAL(row->cells[1].low_s, 0, 0);
+	CHECK_REAL(row->cells[1].ratio_low, 0, 0);
+	CHECK(row->cells[1].ratio > 1 && row->cells[1].ratio_high > row->cells[1].ratio);
+	sn_set_comparison_free(c);
+	free_sets(&sets);
+}
+
 /* Without blocks the machine hides it: detectable_ratio says so. */
 TEST(without_blocks_it_is_said_that_nothing_could_be_found)
 {

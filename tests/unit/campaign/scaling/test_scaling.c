@@ -72,6 +72,33 @@ TEST(every_identity_holds_to_the_last_digit)
 	}
 }
 
+TEST(runs_of_one_number_of_workers_have_one_answer_and_no_warning)
+{
+	static const struct sn_scaling_configuration flat[] = { { "gcc", "gcc", 1, 2 },
+								{ "clang", "clang", 1, 2 } };
+	struct sn_scaling_member members[2];
+	struct sn_scaling_options options = { 0 };
+	struct sn_scaling *s = NULL;
+	struct sn_error err = { 0 };
+	struct sn_text text = { 0 };
+	size_t at = 0;
+
+	for (uint32_t c = 0; c < 2; c++) {
+		members[c] = member(c, 0, 2, 1, 3, 4);
+		members[c].run.wait_cpu_s = 7; /* a busy machine */
+	}
+	CHECK_INT(sn_scaling_new(members, 2, flat, 2, &options, &s, &err), SN_OK);
+	REQUIRE(s != NULL);
+	CHECK(sn_scaling_add_answer(s, flat, &at, &text));
+	CHECK_STRING(text.chars, "Only runs of 2 workers are done: how it scales is not known; "
+				 "'sonde diff CAMPAIGN' compares the 2 configurations.");
+	CHECK(!sn_scaling_add_answer(s, flat, &at, &text));
+	at = 0;
+	CHECK(!sn_scaling_add_warning(s, flat, &at, &text));
+	sn_text_free(&text);
+	sn_scaling_free(s);
+}
+
 TEST(a_serial_loop_has_an_efficiency_of_one_in_n)
 {
 	struct sn_scaling *s = scaling_of(false, NULL);
