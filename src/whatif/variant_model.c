@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "machine/caches.h"
 #include "whatif/variants.h"
 #include "whatif/whatif.h"
 
@@ -11,6 +12,10 @@
 #define BEYOND_L1 1.1
 /* Two levels that the model cannot tell apart by so much are not told apart (chosen). */
 #define APART 1.15
+/* So many times a cache's bytes, walked over, leave next to nothing in it for the next walk (chosen). */
+#define TOO_MANY 2
+/* What cores of a socket share has pieces of unknown number: no socket has more (chosen). */
+#define SHARED_BYTES (512ull << 20)
 
 struct model {
 	const struct sn_machine *machine;
@@ -40,13 +45,13 @@ static void model_of(struct model *model, uint32_t loop)
 /* ---- where its data are ---- */
 
 /* The level with which the model comes nearest to so many times the cycles with data in L1; -1: two are as near. */
-static int level_near(const struct sn_cqa_loop *quality, double times)
+static int level_near(const double *level_cycles, double times, int nearest)
 {
-	int best = SN_LEVEL_L2;
+	int best = nearest;
 	double distances[SN_LEVEL_COUNT];
 
-	for (int l = SN_LEVEL_L2; l < SN_LEVEL_COUNT; l++) {
-		double model = quality->level_cycles[l] / quality->level_cycles[SN_LEVEL_L1];
+	for (int l = nearest; l < SN_LEVEL_COUNT; l++) {
+		double model = level_cycles[l] / level_cycles[SN_LEVEL_L1];
 
 		distances[l] = fabs(log(times / model));
 		/* farther than from RAM */
@@ -55,34 +60,80 @@ static int level_near(const struct sn_cqa_loop *quality, double times)
 		if (distances[l] < distances[best])
 			best = l;
 	}
-	for (int l = SN_LEVEL_L2; l < SN_LEVEL_COUNT; l++)
+	for (int l = nearest; l < SN_LEVEL_COUNT; l++)
 		if (l != best && distances[l] - distances[best] < log(APART))
 			return -1;
 	return best;
 }
 
-/* Only where both ends of what DL1 would gain are nearest to one level. */
-static const char *level_of(const struct sn_cqa_loop *quality, const struct sn_variant_figure *dl1)
+int sn_variants_level(const double *level_cycles, struct sn_interval gain, int nearest)
 {
 	int low, high;
+
+	if (!(gain.low > BEYOND_L1) || !(level_cycles[SN_LEVEL_L1] > 0))
+		return -1;
+	low = level_near(level_cycles, gain.low, nearest);
+	high = level_near(level_cycles, gain.high, nearest);
+	return low == high ? low : -1;
+}
+
+static double cache_bytes(const struct sn_caches *caches, enum sn_level level)
+{
+	for (unsigned i = 0; i < caches->count; i++) {
+		const struct sn_cache *cache = &caches->items[i];
+
+		if (cache->level == (unsigned)level + 1 && cache->kind != SN_CACHE_INSTRUCTION)
+			return cache->reach == SN_CACHE_PIECE ? (double)SHARED_BYTES
+							      : (double)cache->bytes;
+	}
+	return INFINITY;
+}
+
+/* The nearest level that has room for what an instance walks over. Only constant strides tell of places that are
+ * all different. */
+static int nearest_level(const struct sn_cqa_loop *quality, const struct sn_variants *row)
+{
+	const struct sn_cqa_metrics *m = &quality->paths[quality->main_path].metrics;
+	double iterations = row->exponent >= 0 ? ldexp(1, row->exponent)
+			    : row->instances   ? (double)row->iterations / (double)row->instances
+					       : 0;
+	double bytes = iterations * m->bytes_from_memory;
+	struct sn_caches caches;
+	struct sn_error err;
+	int level = SN_LEVEL_L2;
+
+	if (quality->path_count != 1 || m->strides[SN_STRIDE_UNKNOWN] ||
+	    m->strides[SN_STRIDE_INDIRECT] ||
+	    sn_caches_of(quality->machine->name, &caches, &err) != SN_OK)
+		return level;
+	while (level < SN_LEVEL_RAM &&
+	       bytes > TOO_MANY * cache_bytes(&caches, (enum sn_level)level))
+		level++;
+	return level;
+}
+
+/* Only where both ends of what DL1 would gain are nearest to one level. */
+static const char *level_of(const struct sn_cqa_loop *quality, const struct sn_variants *row)
+{
+	const struct sn_variant_figure *dl1 = &row->figures[SN_VARIANT_DL1];
+	int level;
 
 	if (isnan(dl1->speedup) || dl1->state == SN_VARIANT_NOT_THERE)
 		return NULL;
 	if (dl1->speedup_range.high < BEYOND_L1)
 		return level_names[SN_LEVEL_L1];
-	if (!(dl1->speedup_range.low > BEYOND_L1) || !quality ||
-	    !(quality->level_cycles[SN_LEVEL_L1] > 0))
+	if (!quality)
 		return NULL;
-	low = level_near(quality, dl1->speedup_range.low);
-	high = level_near(quality, dl1->speedup_range.high);
-	return low == high && low >= 0 ? level_names[low] : NULL;
+	level = sn_variants_level(quality->level_cycles, dl1->speedup_range,
+				  nearest_level(quality, row));
+	return level >= 0 ? level_names[level] : NULL;
 }
 
 static void set_level(const struct sn_cqa_loop *quality, struct sn_variants *row)
 {
 	if (row->class != SN_CLASS_DATA)
 		return;
-	row->level = level_of(quality, &row->figures[SN_VARIANT_DL1]);
+	row->level = level_of(quality, row);
 	row->has_latency = quality != NULL;
 	row->is_latency_bound = quality && quality->paths[quality->main_path].loads_on_chain > 0;
 }

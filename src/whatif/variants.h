@@ -93,6 +93,10 @@ void sn_variants_refer(struct sn_variants *variants, double ref_cycles, uint64_t
 /** Adds what the static model (`machine` may be NULL) says: `level` and what stands behind it. */
 void sn_variants_compare(const struct sn_machine *machine, const struct sn_profile *profile,
 			 struct sn_structures *structures, struct sn_variants_list *list);
+/** Where the data of a loop are that DL1 makes so many times as fast: the enum sn_level, from `nearest` on (L2 or
+ * farther; nearer ones have no room for them), with whose cycles the static model comes nearest; -1: data may be in
+ * L1, or two fit. */
+int sn_variants_level(const double *level_cycles, struct sn_interval gain, int nearest);
 /** Why this loop cannot have variants at all, as what follows "because"; NULL: it can. */
 const char *sn_variants_refusal(struct sn_structure *structure, const struct sn_loop *loop);
 void sn_variants_free(struct sn_variants_list *list);

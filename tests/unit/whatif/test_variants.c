@@ -111,6 +111,21 @@ TEST(noise_and_short_instances_decide_nothing)
 	CHECK(sn_loop_class_of(&v) == SN_CLASS_UNKNOWN);
 }
 
+/* A triad: L3 and RAM of the model are 1.14 and 2.4 times L1. */
+TEST(a_level_without_room_for_the_data_is_none)
+{
+	static const double cycles[] = { 1.5, 1.5, 1.71, 3.6 };
+
+	/* by the cycles alone in L3, as DL1 was slow on a busy machine */
+	CHECK_INT(sn_variants_level(cycles, (struct sn_interval){ 1.2, 1.5 }, 2), 2);
+	CHECK_INT(sn_variants_level(cycles, (struct sn_interval){ 1.2, 1.5 }, 3), 3);
+	/* and between two of them */
+	CHECK_INT(sn_variants_level(cycles, (struct sn_interval){ 1.6, 1.7 }, 1), -1);
+	CHECK_INT(sn_variants_level(cycles, (struct sn_interval){ 1.6, 1.7 }, 3), 3);
+	CHECK_INT(sn_variants_level(cycles, (struct sn_interval){ 3.1, 4 }, 1), 3);
+	CHECK_INT(sn_variants_level(cycles, (struct sn_interval){ 1.05, 4 }, 3), -1);
+}
+
 TEST(without_memory_nothing_is_bound_by_data)
 {
 	struct sn_variants v = begin();
