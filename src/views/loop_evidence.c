@@ -109,7 +109,9 @@ static void variants_words(const struct sn_variants *v, struct sn_text *text)
 	for (int i = 0; i < SN_VARIANTS; i++)
 		add_figure(text, sn_loop_variant_names[i], &v->figures[i]);
 	if (text->length)
-		sn_text_addf(text, " cycles an iteration; class %s", sn_loop_class_name(v->class));
+		sn_text_addf(text, " cycles an iteration; class %s%s%s",
+			     sn_loop_class_name(v->class), v->level ? ", from " : "",
+			     v->level ? v->level : "");
 	else
 		sn_text_addf(text, "none was timed: %s",
 			     v->figures[SN_VARIANT_ORIG].reason ? v->figures[SN_VARIANT_ORIG].reason
@@ -208,8 +210,13 @@ void sn_loop_tell(const struct sn_loop_page *page, const struct sn_loop_runs *ru
 			out->known.instances = &runs->instances.items[i];
 	for (size_t i = 0; i < runs->variants.count; i++)
 		if (runs->variants.items[i].loop == page->number &&
-		    runs->variants.items[i].exponent < 0)
-			out->known.variants = &runs->variants.items[i];
+		    runs->variants.items[i].exponent < 0) {
+			out->variants = runs->variants.items[i];
+			sn_variants_set_level(
+				has_figures && page->loop->code->is_innermost ? quality : NULL,
+				&out->variants);
+			out->known.variants = &out->variants;
+		}
 	sn_loop_evidence_judge(&out->known, &out->judged);
 	tell_kinds(page, quality, out);
 }
@@ -380,6 +387,7 @@ static void write_instances(const struct sn_instances *it, struct sn_json *json)
 static void write_variants(const struct sn_variants *v, struct sn_json *json)
 {
 	sn_json_member_string(json, "class", sn_loop_class_name(v->class));
+	sn_json_member_string(json, "level", v->level);
 	for (int i = 0; i < SN_VARIANTS; i++) {
 		char key[32];
 

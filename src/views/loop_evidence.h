@@ -27,7 +27,9 @@ struct sn_loop_kind {
 	struct sn_text text, command;
 };
 
+/* Not to be moved: `known` points into it. */
 struct sn_loop_told {
+	struct sn_variants variants; /* of the loop, with its level; if `known` has any */
 	struct sn_loop_known known;
 	struct sn_loop_evidence judged;
 	struct sn_loop_kind kinds[SN_LOOP_KINDS];

@@ -92,9 +92,12 @@ static const char *data_verdict(const struct judge *j)
 	j->out->kind = reach_of(j) == REACH_FAR ? "memory_bound" : "l1_bound";
 	switch (reach_of(j)) {
 	case REACH_FAR:
-		return sn_arena_printf(&j->out->arena,
-				       "It waits for data from beyond first-level cache: %s",
-				       dl1_words(j));
+		return sn_arena_printf(
+			&j->out->arena, "It waits for data from %s%s: %s",
+			j->known->variants->level ? j->known->variants->level
+						  : "beyond first-level cache",
+			j->known->variants->is_latency_bound ? ", one load after the other" : "",
+			dl1_words(j));
 	case REACH_NEAR:
 		return "Its loads and stores bound it, with data in first-level cache";
 	default:

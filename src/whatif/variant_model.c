@@ -129,7 +129,7 @@ static const char *level_of(const struct sn_cqa_loop *quality, const struct sn_v
 	return level >= 0 ? level_names[level] : NULL;
 }
 
-static void set_level(const struct sn_cqa_loop *quality, struct sn_variants *row)
+void sn_variants_set_level(const struct sn_cqa_loop *quality, struct sn_variants *row)
 {
 	if (row->class != SN_CLASS_DATA)
 		return;
@@ -158,7 +158,7 @@ void sn_variants_compare(const struct sn_machine *machine, const struct sn_profi
 					profile->program->loops.items[row->loop].code->is_innermost
 				? &model.quality
 				: NULL;
-		set_level(quality, row);
+		sn_variants_set_level(quality, row);
 		if (quality && quality->cycles > 0)
 			row->dl1_per_cqa = row->figures[SN_VARIANT_DL1].cycles / quality->cycles;
 	}

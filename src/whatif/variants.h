@@ -6,6 +6,7 @@
 #define SN_WHATIF_VARIANTS_H
 
 #include "base/stats.h"
+#include "cqa/loop/loop.h"
 #include "machine/machine.h"
 #include "profile/profile.h"
 #include "profile/structures.h"
@@ -93,6 +94,9 @@ void sn_variants_refer(struct sn_variants *variants, double ref_cycles, uint64_t
 /** Adds what the static model (`machine` may be NULL) says: `level` and what stands behind it. */
 void sn_variants_compare(const struct sn_machine *machine, const struct sn_profile *profile,
 			 struct sn_structures *structures, struct sn_variants_list *list);
+/** Sets `level` and what stands behind it by what the static model (may be NULL) says of the loop's own blocks: of
+ * an innermost loop. */
+void sn_variants_set_level(const struct sn_cqa_loop *quality, struct sn_variants *variants);
 /** Where the data of a loop are that DL1 makes so many times as fast: the enum sn_level, from `nearest` on (L2 or
  * farther; nearer ones have no room for them), with whose cycles the static model comes nearest; -1: data may be in
  * L1, or two fit. */

@@ -79,6 +79,24 @@ TEST(without_variants_the_static_model_is_believed_little)
 	sn_loop_evidence_free(&g.out);
 }
 
+TEST(the_level_of_the_data_is_named_where_it_is_known)
+{
+	struct given g;
+
+	begin(&g);
+	measure(&g, SN_VARIANT_ORIG, 1, 1, 1);
+	measure(&g, SN_VARIANT_DL1, 4, 2, 6);
+	g.variants.class = SN_CLASS_DATA;
+	g.variants.level = "RAM";
+	sn_loop_evidence_judge(&g.known, &g.out);
+	CHECK(strstr(g.out.verdict, "waits for data from RAM: "));
+	sn_loop_evidence_free(&g.out);
+	g.variants.is_latency_bound = true;
+	sn_loop_evidence_judge(&g.known, &g.out);
+	CHECK(strstr(g.out.verdict, "waits for data from RAM, one load after the other: "));
+	sn_loop_evidence_free(&g.out);
+}
+
 TEST(waiting_for_data_stays_whatever_the_code_does)
 {
 	struct given g;
@@ -89,7 +107,8 @@ TEST(waiting_for_data_stays_whatever_the_code_does)
 	measure(&g, SN_VARIANT_DL1, 4, 2, 6);
 	g.variants.class = SN_CLASS_DATA;
 	sn_loop_evidence_judge(&g.known, &g.out);
-	CHECK(g.out.trust == SN_EVIDENCE_HIGH && strstr(g.out.verdict, "waits for data"));
+	CHECK(g.out.trust == SN_EVIDENCE_HIGH &&
+	      strstr(g.out.verdict, "waits for data from beyond first-level cache: "));
 	CHECK_STRING(g.out.kind, "memory_bound");
 	vectors = advice_on(&g, "vectorize");
 	/* half of the time waits at least, and the other half becomes an eighth */
