@@ -179,16 +179,31 @@ static bool has_text(const struct files *files, const char *name)
 
 /* What is perhaps meant by a name that is not there. */
 struct near {
-	char *name; /* owned */
+	char *name;	/* owned */
+	bool is_scoped; /* it is the name with its scopes: nothing is nearer */
 	struct sn_causal_line_search lines;
 };
 
 static void see_name(struct near *near, const char *wanted, const char *name)
 {
-	if (!name || !sn_spelling_is_nearer(wanted, name, near->name))
+	if (!name || near->is_scoped || !sn_spelling_is_nearer(wanted, name, near->name))
 		return;
 	free(near->name);
 	near->name = sn_strdup(name);
+}
+
+/* "sum", where there is "work::Grid<double>::sum(long)". */
+static void see_unscoped(struct near *near, const char *wanted, const char *name)
+{
+	size_t length;
+	const char *last = sn_causal_unscoped(name, &length);
+
+	if (near->is_scoped || last == name || strlen(wanted) != length ||
+	    strncmp(last, wanted, length) != 0)
+		return;
+	free(near->name);
+	near->name = strndup(name, (size_t)(last - name) + length);
+	near->is_scoped = near->name != NULL;
 }
 
 /* A loop's id begins with its file's. */
@@ -206,7 +221,7 @@ static bool is_function(const struct sn_function *function, const char *name)
 	size_t length = offset ? (size_t)(offset - name) : strlen(name);
 
 	/* debug information calls a function of Fortran by less than its symbol */
-	return sn_causal_is_function(function, name) ||
+	return sn_causal_function_match(function->name, function->linkage_name, name) ||
 	       (!strncmp(linkage, name, length) &&
 		(!linkage[length] || !strcmp(linkage + length, "_"))) ||
 	       (strstr(linkage, "_MOD_") && !strcmp(strstr(linkage, "_MOD_") + 5, name));
@@ -223,8 +238,10 @@ static bool is_in_structure(struct file *file, const char *name, struct near *ne
 
 		if (is_function(function, name))
 			return true;
-		if (file->is_chosen)
+		if (file->is_chosen) {
 			see_name(near, name, function->name);
+			see_unscoped(near, name, function->name);
+		}
 	}
 	if (sn_causal_looks_like_line(name))
 		sn_causal_line_find(structure, name, &near->lines);
@@ -234,6 +251,8 @@ static bool is_in_structure(struct file *file, const char *name, struct near *ne
 /* `is_place`: progress points are looked for in the program and the libraries that it chose alone. */
 static bool has_code(struct files *files, const char *name, bool is_place, struct near *near)
 {
+	if (sn_causal_is_rank(name))
+		return true; /* the profile says */
 	for (size_t i = 0; i < files->all.count; i++)
 		if ((!is_place || files->all.items[i].is_chosen) && open_file(files, i) &&
 		    is_in_structure(&files->all.items[i], name, near))

@@ -104,12 +104,44 @@ sn_status sn_causal_choice_parse(const char *word, struct sn_causal_choice *out,
 
 /* ---- functions and lines ---- */
 
-bool sn_causal_is_function(const struct sn_function *function, const char *name)
+static bool is_clone_suffix(const char *at)
 {
-	return !strcmp(function->name, name) ||
-	       (function->linkage_name && !strcmp(function->linkage_name, name)) ||
-	       (!strncmp(function->name, name, strlen(name)) &&
-		function->name[strlen(name)] == '(');
+	return sn_starts_with(at, ".constprop.") || sn_starts_with(at, ".isra.") ||
+	       sn_starts_with(at, ".part.");
+}
+
+enum sn_causal_match sn_causal_function_match(const char *own, const char *linkage,
+					      const char *name)
+{
+	size_t length = strlen(name);
+
+	if (!strcmp(own, name) || (linkage && !strcmp(linkage, name)))
+		return SN_CAUSAL_MATCH;
+	if (!length || strncmp(own, name, length) != 0)
+		return SN_CAUSAL_NO_MATCH;
+	return own[length] == '('	       ? SN_CAUSAL_MATCH
+	       : is_clone_suffix(own + length) ? SN_CAUSAL_CLONE
+					       : SN_CAUSAL_NO_MATCH;
+}
+
+const char *sn_causal_unscoped(const char *own, size_t *length)
+{
+	const char *begin = own, *at = own;
+	int depth = 0;
+
+	for (; *at && (*at != '(' || depth || sn_starts_with(at, "(anonymous namespace)")); at++) {
+		depth += *at == '<' || *at == '(';
+		depth -= depth && (*at == '>' || *at == ')');
+		if (!depth && at[0] == ':' && at[1] == ':')
+			begin = at + 2;
+	}
+	*length = (size_t)(at - begin);
+	return begin;
+}
+
+bool sn_causal_is_rank(const char *name)
+{
+	return name[0] == '#' && name[1] && strspn(name + 1, "0123456789") == strlen(name + 1);
 }
 
 bool sn_causal_looks_like_line(const char *name)
@@ -180,10 +212,21 @@ void sn_causal_line_find(struct sn_structure *structure, const char *name,
 uint64_t sn_causal_place_find(struct sn_structure *structure, const char *name)
 {
 	struct sn_causal_line_search search = { 0 };
+	enum sn_causal_match best = SN_CAUSAL_NO_MATCH;
+	uint64_t found = 0;
 
-	for (size_t f = 0; f < sn_structure_function_count(structure); f++)
-		if (sn_causal_is_function(sn_structure_function(structure, f), name))
-			return sn_structure_function(structure, f)->link_addr;
+	for (size_t f = 0; f < sn_structure_function_count(structure); f++) {
+		const struct sn_function *function = sn_structure_function(structure, f);
+		enum sn_causal_match match =
+			sn_causal_function_match(function->name, function->linkage_name, name);
+
+		if (match > best) {
+			best = match;
+			found = function->link_addr;
+		}
+	}
+	if (found)
+		return found;
 	if (sn_causal_looks_like_line(name))
 		sn_causal_line_find(structure, name, &search);
 	return search.lowest_link_addr;

@@ -38,8 +38,20 @@ char *sn_causal_next_word(char **next);
 sn_status sn_causal_choice_parse(const char *word, struct sn_causal_choice *out,
 				 struct sn_error *err);
 
-/** Whether a function goes by this name: its own, the linker's, or its own up to the parameters. */
-bool sn_causal_is_function(const struct sn_function *function, const char *name);
+/** How a function goes by a name; the higher, the better. */
+enum sn_causal_match {
+	SN_CAUSAL_NO_MATCH,
+	SN_CAUSAL_CLONE, /* a compiler's copy: "f.constprop.0", ".isra.0", ".part.0" of "f" */
+	SN_CAUSAL_MATCH, /* its own, the linker's, or its own up to the parameters */
+};
+/** `linkage`: as the linker has it; NULL: unknown. */
+enum sn_causal_match sn_causal_function_match(const char *own, const char *linkage,
+					      const char *name);
+/** The part of a function's name ("a::b<c::d>::f(int)") that has no scopes ("f"), and its length. */
+const char *sn_causal_unscoped(const char *own, size_t *length);
+
+/** Whether the name is a loop's rank in a profile: "#3". */
+bool sn_causal_is_rank(const char *name);
 
 /** Whether FILE:LINE (or a loop's label, FILE:FIRST-LAST) names this line: FILE is how its path ends. */
 bool sn_causal_is_line(const char *file, uint32_t line, const char *name);

@@ -109,32 +109,69 @@ void sn_causal_code_of_function(const struct sn_function *function, struct sn_ca
 			  function->ranges[r].end_link_addr);
 }
 
+/* A row goes to the next one, or to the end of its part of the function. */
+static uint64_t end_of_row(const struct sn_function *function, uint32_t row)
+{
+	uint64_t first = function->lines[row].link_addr, end = first;
+
+	for (uint32_t r = 0; r < function->range_count; r++)
+		if (first - function->ranges[r].first_link_addr <
+		    function->ranges[r].end_link_addr - function->ranges[r].first_link_addr)
+			end = function->ranges[r].end_link_addr;
+	if (row + 1 < function->line_count && function->lines[row + 1].link_addr > first &&
+	    function->lines[row + 1].link_addr < end)
+		end = function->lines[row + 1].link_addr;
+	return end;
+}
+
+static bool is_same_line(const struct sn_program_line *a, const struct sn_program_line *b)
+{
+	return a->line == b->line && a->file && b->file && !strcmp(a->file, b->file);
+}
+
+static bool has_addr(const struct sn_causal_code *code, uint64_t link_addr)
+{
+	for (size_t r = 0; r < code->ranges.count; r++)
+		if (link_addr - code->ranges.items[r].first_link_addr <
+		    code->ranges.items[r].end_link_addr - code->ranges.items[r].first_link_addr)
+			return true;
+	return false;
+}
+
+static void add_line_in(const struct sn_function *function, const struct sn_program_line *wanted,
+			struct sn_causal_code *code)
+{
+	for (uint32_t i = 0; i < function->line_count; i++) {
+		const struct sn_line *row = &function->lines[i];
+
+		if (row->line == wanted->line && row->file && !strcmp(row->file, wanted->file) &&
+		    !has_addr(code, row->link_addr))
+			add_range(code, row->link_addr, end_of_row(function, i));
+	}
+}
+
+/* In every function of the file that samples met it in: inlined, or an instance of a template. */
 static void code_of_line(const struct maker *maker, uint32_t line, struct sn_causal_code *code)
 {
 	const struct sn_program *program = maker->analysis->program;
 	const struct sn_program_line *wanted = &program->lines.items[line];
-	const struct sn_function *done = NULL;
 
 	for (size_t p = 0; p < program->places.count; p++) {
 		const struct sn_program_place *place = &program->places.items[p];
 		struct sn_structure *structure;
 		const struct sn_function *function;
 
-		if (place->line != line || (code->ranges.count && place->module != code->module))
+		if (place->line == SN_NONE || has_addr(code, place->link_addr) ||
+		    (code->ranges.count && place->module != code->module) ||
+		    !is_same_line(&program->lines.items[place->line], wanted))
 			continue;
 		structure = sn_structures_of(maker->analysis->structures, place->module);
 		function = structure ? sn_structure_function_at(structure, place->link_addr) : NULL;
-		if (!function || function == done)
+		if (!function)
 			continue;
-		done = function;
 		code->module = place->module;
-		for (uint32_t i = 0; i < function->line_count; i++) {
-			const struct sn_line *row = &function->lines[i];
-
-			if (row->line == wanted->line && row->file && wanted->file &&
-			    !strcmp(row->file, wanted->file) && i + 1 < function->line_count)
-				add_range(code, row->link_addr, row[1].link_addr);
-		}
+		sn_function_prepare(structure, function, SN_PREPARE_LINES);
+		add_line_in(function, wanted, code);
 	}
 }
 
@@ -169,16 +206,35 @@ static const char *kind_of(const struct maker *maker, const char *kind)
 	return kind;
 }
 
-static uint32_t log_candidate(struct maker *maker, const struct sn_causal_candidate *candidate)
+static uint32_t number_of(const struct maker *maker, const struct sn_causal_candidate *candidate)
 {
-	struct sn_causal_log *log = maker->log;
-	struct sn_causal_candidate kept = *candidate;
+	const struct sn_causal_log *log = maker->log;
 	const char *kind = kind_of(maker, candidate->kind);
 
 	for (uint32_t c = 0; c < log->candidates.count; c++)
 		if (!strcmp(log->candidates.items[c].id, candidate->id) &&
 		    !strcmp(log->candidates.items[c].kind, kind))
 			return c;
+	return SN_NONE;
+}
+
+/* Whether its code is in the page. */
+static bool is_there(const struct maker *maker, const struct sn_causal_candidate *candidate)
+{
+	uint32_t number = number_of(maker, candidate);
+
+	return number != SN_NONE && maker->page->targets[number].range_count;
+}
+
+static uint32_t log_candidate(struct maker *maker, const struct sn_causal_candidate *candidate)
+{
+	struct sn_causal_log *log = maker->log;
+	struct sn_causal_candidate kept = *candidate;
+	const char *kind = kind_of(maker, candidate->kind);
+	uint32_t known = number_of(maker, candidate);
+
+	if (known != SN_NONE)
+		return known;
 	kept.kind = sn_arena_strdup(&log->arena, kind);
 	kept.id = sn_arena_strdup(&log->arena, candidate->id);
 	kept.name = sn_arena_strdup(&log->arena, candidate->name);
@@ -299,8 +355,13 @@ static bool add_line(struct maker *maker, uint32_t l, double share_least)
 		sn_text_addf(&name, "%s:%u", base_name(line->file), line->line);
 		candidate.id = id.chars;
 		candidate.name = name.chars;
-		code_of_line(maker, l, &code);
-		is_added = add_candidate(maker, &candidate, &code, code_flags(maker), share_least);
+		if (is_there(maker, &candidate)) /* by another function that has it, too */
+			is_added = !(share_least > 0);
+		else {
+			code_of_line(maker, l, &code);
+			is_added = add_candidate(maker, &candidate, &code, code_flags(maker),
+						 share_least);
+		}
 	}
 	sn_text_free(&id);
 	sn_text_free(&name);
@@ -414,18 +475,58 @@ static bool add_working_function(struct maker *maker, uint32_t f, double share_l
 	       add_function(maker, f, share_least);
 }
 
+/* The loop with a rank in the list of loops (show loops); SN_NONE: there is none. */
+static uint32_t loop_of_rank(const struct sn_analysis *analysis, const char *name)
+{
+	size_t count;
+	uint32_t *order = sn_rank_loops(analysis->profile, false, &count);
+	unsigned long rank = strtoul(name + 1, NULL, 10);
+	uint32_t found = rank >= 1 && rank <= count ? order[rank - 1] : SN_NONE;
+
+	free(order);
+	return found;
+}
+
+/* The hottest of those that go by the name best; SN_NONE: none does. */
+static uint32_t find_function(const struct sn_analysis *analysis, const char *name)
+{
+	const struct sn_program *program = analysis->program;
+	enum sn_causal_match best = SN_CAUSAL_NO_MATCH;
+	uint32_t found = SN_NONE;
+
+	for (uint32_t f = 0; f < program->functions.count; f++) {
+		enum sn_causal_match match =
+			sn_causal_function_match(program->functions.items[f].name,
+						 program->functions.items[f].linkage_name, name);
+
+		if (match && (match > best ||
+			      (match == best &&
+			       analysis->profile->functions[f].exclusive.cpu_ns >
+				       analysis->profile->functions[found].exclusive.cpu_ns))) {
+			best = match;
+			found = f;
+		}
+	}
+	return found;
+}
+
 static bool add_named(struct maker *maker, const char *name)
 {
 	const struct sn_program *program = maker->analysis->program;
+	uint32_t found;
+
+	if (sn_causal_is_rank(name)) {
+		found = loop_of_rank(maker->analysis, name);
+		return found != SN_NONE && add_loop(maker, found, 0);
+	}
 
 	for (uint32_t l = 0; l < program->loops.count; l++)
 		if (!strcmp(program->loops.items[l].code->id, name) ||
 		    !strcmp(program->loops.items[l].code->label, name))
 			return add_loop(maker, l, 0);
-	for (uint32_t f = 0; f < program->functions.count; f++)
-		if (!strcmp(program->functions.items[f].name, name) ||
-		    !strcmp(program->functions.items[f].linkage_name, name))
-			return add_function(maker, f, 0);
+	found = find_function(maker->analysis, name);
+	if (found != SN_NONE)
+		return add_function(maker, found, 0);
 	for (uint32_t l = 0; l < program->lines.count; l++)
 		if (sn_causal_is_line(program->lines.items[l].file, program->lines.items[l].line,
 				      name))
@@ -514,10 +615,12 @@ void sn_causal_page_add_beat(struct sn_causal_control *page, uint32_t number, co
 
 static uint64_t find_loop(const struct sn_analysis *analysis, const char *name, uint32_t *module)
 {
+	uint32_t ranked = sn_causal_is_rank(name) ? loop_of_rank(analysis, name) : SN_NONE;
+
 	for (uint32_t l = 0; l < analysis->program->loops.count; l++) {
 		const struct sn_program_loop *loop = &analysis->program->loops.items[l];
 
-		if (strcmp(loop->code->id, name) != 0)
+		if (l != ranked && strcmp(loop->code->id, name) != 0)
 			continue;
 		*module = loop->module;
 		return loop->code->header_link_addr;

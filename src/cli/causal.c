@@ -713,7 +713,7 @@ static int causal_run(const struct sn_args *args)
 
 static const struct sn_option causal_options[] = {
 	{ "progress", 0, "POINT",
-	  "what progress is: a heartbeat's name, FUNCTION, FILE:LINE, a loop's id, or end (whole runs); "
+	  "what progress is: a heartbeat's name, FUNCTION, FILE:LINE, a loop's #RANK or id, or end (whole runs); "
 	  "unless said, the heartbeat that beats most often, else end",
 	  NULL },
 	{ "latency", 0, "POINT",
@@ -721,7 +721,7 @@ static const struct sn_option causal_options[] = {
 	  NULL },
 	{ "target", 0, "CODE,..",
 	  "the code to try: loops, functions, lines, regions of OpenMP (loops:8: the 8 hottest, else 5), "
-	  "or by id, label, name, FILE:LINE; lock:NAME is what runs under the lock in that variable",
+	  "or by #RANK, id, label, name, FILE:LINE; lock:NAME is what runs under the lock in that variable",
 	  NULL },
 	{ "with-callees", 0, NULL, "time in what the code calls is the code's, too", NULL },
 	{ "speedups", 0, "P,..",

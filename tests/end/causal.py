@@ -387,11 +387,15 @@ t.equal((answer['runs'], {row['reason'] for row in answer['rows']}), (0, {'one-t
 t.check('--force' in t.run('show', 'causal', 'x-amdahl').stdout, 'and what makes experiments all the same')
 run = t.run('causal', '--from', 'x-amdahl', '--', alone, '40')
 t.check(run.returncode == 125 and not run.stdout and 'by Amdahl' in run.stderr, 'a profile that says it all costs no run', run)
-run = t.run('causal', '--force', '--from', 'x-amdahl', '--max-time', '1', '--runs', '1', '--', alone, '20')
+run = t.run('causal', '--force', '--from', 'x-amdahl', '--target', 'lines:2,#1', '--max-time', '1', '--runs', '1', '--', alone, '20')
 answer = t.show('causal', experiment='x-amdahl')
 t.equal((run.returncode, run.stdout, answer['runs'], answer['progress']['name']), (7, 'as ever\n', 1, 'step'),
         '--force makes what was refused before, with the progress point that was found then')
 t.check('one-thread' not in {row['reason'] for row in answer['rows']}, 'and it is refused no more', answer)
+tried = {row['kind']: row for row in answer['rows']}
+t.equal(set(tried), {'function', 'loop', 'line'}, "lines are code, too, and a loop's rank names it")
+t.equal(tried['line']['name'], tried['loop']['name'], 'also where all of a function is one line')
+t.check(tried['line']['cpu_share'] > 0.9, 'a line is all that was made of it, in each function', tried['line'])
 
 run = t.run('causal', '-o', 'x-failing', '--', 'sh', '-c', 'exit 5')
 t.check(run.returncode == 5 and 'and ended with status 5, too little' in run.stderr, 'a program that only fails has too little to try', run.stderr)
@@ -746,7 +750,8 @@ t.check(run.returncode and 'is of sort, and not of uniq' in run.stderr, 'an expe
 # a whole run is one experiment, and its threads need not end: their account is whole all the same
 worker = program('worker', r'''
 static int ends[2];
-static void *work(void *unused) { hot(100000000); if (write(ends[1], "x", 1)) for (;;) pause(); return unused; }
+__attribute__((noinline)) static void spun(long n) { double x = 1; for (long i = 0; i < n; i++) x = x * 1.0000001 + 1e-9; kept = x; } /* gcc: spun.constprop.0 */
+static void *work(void *unused) { spun(100000000); if (write(ends[1], "x", 1)) for (;;) pause(); return unused; }
 int main(void)
 {
 	pthread_t thread;
@@ -754,7 +759,7 @@ int main(void)
 	if (pipe(ends) || pthread_create(&thread, 0, work, 0)) return 1;
 	return read(ends[0], &end, 1) != 1;
 }''')
-t.run('causal', '--force', '-q', '--max-time', '5', '--runs', '1', '--progress', 'end', '--target', 'hot', '-o', 'worker.1', '--', worker)
+t.run('causal', '--force', '-q', '--max-time', '5', '--runs', '1', '--progress', 'end', '--target', 'spun', '-o', 'worker.1', '--', worker)
 ran_s = int(trials('worker.1')['run'][0][9]) / 1e9
 cpu_s = t.show('summary', experiment='worker.1')['cpu_s']
 t.check(ran_s > 0.5 * cpu_s, 'CPU time of threads that never end is known', ran_s, cpu_s)

@@ -12,6 +12,40 @@ static sn_status parse(const char *word, struct sn_causal_choice *choice)
 	return sn_causal_choice_parse(word, choice, &err);
 }
 
+TEST(a_function_goes_by_its_name_up_to_the_parameters)
+{
+	CHECK_INT(sn_causal_function_match("a::f(int)", "_ZN1a1fEi", "a::f(int)"), SN_CAUSAL_MATCH);
+	CHECK_INT(sn_causal_function_match("a::f(int)", "_ZN1a1fEi", "_ZN1a1fEi"), SN_CAUSAL_MATCH);
+	CHECK_INT(sn_causal_function_match("a::f(int)", "_ZN1a1fEi", "a::f"), SN_CAUSAL_MATCH);
+	CHECK_INT(sn_causal_function_match("a::f(int)", NULL, "f"), SN_CAUSAL_NO_MATCH);
+	CHECK_INT(sn_causal_function_match("f.constprop.0", NULL, "f"), SN_CAUSAL_CLONE);
+	CHECK_INT(sn_causal_function_match("f._omp_fn.0", NULL, "f"), SN_CAUSAL_NO_MATCH);
+	CHECK_INT(sn_causal_function_match("f(int)", NULL, ""), SN_CAUSAL_NO_MATCH);
+}
+
+static bool is_unscoped(const char *own, const char *wanted)
+{
+	size_t length;
+	const char *last = sn_causal_unscoped(own, &length);
+
+	return length == strlen(wanted) && !strncmp(last, wanted, length);
+}
+
+TEST(scopes_are_told_from_a_name)
+{
+	CHECK(is_unscoped("f", "f"));
+	CHECK(is_unscoped("a::f(b::c)", "f"));
+	CHECK(is_unscoped("a<b::c, d(*)(e::g)>::f(int)", "f"));
+	CHECK(is_unscoped("(anonymous namespace)::f(int)", "f"));
+	CHECK(is_unscoped("", ""));
+}
+
+TEST(a_rank_is_a_number)
+{
+	CHECK(sn_causal_is_rank("#1") && sn_causal_is_rank("#12"));
+	CHECK(!sn_causal_is_rank("#") && !sn_causal_is_rank("1") && !sn_causal_is_rank("#1a"));
+}
+
 TEST(lists_have_a_number_or_five)
 {
 	struct sn_causal_choice choice;
