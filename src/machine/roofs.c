@@ -24,9 +24,10 @@
 
 enum {
 	ROUNDS = 8,
-	AGREED = 3,  /* windows, of two rounds or more, for a roof that is measured */
-	WINDOWS = 6, /* that count, of a roof in a round */
-	TRIES = 24,  /* of windows, for these */
+	AGREED = 3,   /* windows, of two rounds or more, for a roof that is measured */
+	WINDOWS = 6,  /* that count, of a roof in a round */
+	TRIES = 24,   /* of windows, for these */
+	CHOOSING = 3, /* windows that count, of each loop, for which does most */
 	THREADS_MAX = 1024,
 	PASSES = 4000, /* of arithmetic between two looks at the clock: some 10 us */
 	STEP_BYTES = 512,
@@ -332,6 +333,21 @@ static void meter_end(struct meter *m, const cpu_set_t *before)
 
 /* ---- roofs ---- */
 
+/* The best of some windows that count; of any, where none does. */
+static double best_rate(struct meter *m)
+{
+	double best = 0, any = 0, rate;
+
+	for (int i = 0, whole = 0; i < TRIES && whole < CHOOSING; i++) {
+		if (window(m, &rate)) {
+			best = fmax(best, rate);
+			whole++;
+		}
+		any = fmax(any, rate);
+	}
+	return best > 0 ? best : any;
+}
+
 static bool task_find(struct meter *m, const struct sn_roof *roof, struct task *out)
 {
 	struct sn_roof_loop loops[SN_ROOF_VARIANTS];
@@ -348,12 +364,10 @@ static bool task_find(struct meter *m, const struct sn_roof *roof, struct task *
 	m->active = 1;
 	for (size_t v = 0; v < SN_ROOF_VARIANTS; v++) {
 		m->task = (struct task){ .kind = roof->kind, .loop = loops[v] };
-		for (int i = 0; i < 2 && loops[v].run; i++) {
-			window(m, &rate);
-			if (rate > best) {
-				best = rate;
-				out->loop = loops[v];
-			}
+		rate = loops[v].run ? best_rate(m) : -1;
+		if (rate > best) {
+			best = rate;
+			out->loop = loops[v];
 		}
 	}
 	m->active = roof->threads;
@@ -433,6 +447,23 @@ void sn_roof_settle(struct sn_roof *roof, const double *rates, const size_t *cou
 	free(all);
 }
 
+void sn_roofs_reconcile(struct sn_roofs *roofs)
+{
+	for (size_t i = 0; i < roofs->items.count; i++) {
+		struct sn_roof *one = &roofs->items.items[i];
+		const struct sn_roof *many =
+			sn_roofs_find(roofs, one->kind, one->level, sn_roofs_threads(roofs));
+
+		if (one->level != SN_ROOF_NO_LEVEL || one->threads != 1 || !many ||
+		    many->state == SN_ROOF_UNCERTAIN ||
+		    !(one->value < (1 - TOLERANCE) * many->value / many->threads))
+			continue;
+		one->value = many->value / many->threads;
+		one->high = fmax(one->high, one->value);
+		one->state = SN_ROOF_UNCERTAIN;
+	}
+}
+
 /* All roofs of this machine, without figures; tasks beside them. */
 static void roofs_list(struct meter *m, struct sn_roofs *out, struct task *tasks)
 {
@@ -488,6 +519,7 @@ static void rounds_run(struct meter *m, struct sn_roofs *out, const struct sn_ro
 			out->items.items[kept++] = roof;
 	}
 	out->items.count = kept;
+	sn_roofs_reconcile(out);
 	out->was_busy = m->whole_windows * 2 < m->windows;
 	free(tasks);
 	free(seen);
@@ -516,7 +548,7 @@ sn_status sn_roofs_measure(struct sn_roofs *out, const struct sn_roofs *older, s
 		older = NULL;
 	pthread_getaffinity_np(pthread_self(), sizeof(before), &before);
 	status = meter_begin(&m, err);
-	if (!status)
+	if (!status && m.threads)
 		status = threads_begin(&m, err);
 	if (!status)
 		rounds_run(&m, out, older);

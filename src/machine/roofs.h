@@ -73,6 +73,10 @@ void sn_roofs_free(struct sn_roofs *roofs);
 void sn_roof_settle(struct sn_roof *roof, const double *rates, const size_t *counts, size_t rounds,
 		    const struct sn_roof *older);
 
+/** Arithmetic of one thread alone is what each of many does at least. Where it was measured lower, that stands, and is
+ * uncertain; a part of sn_roofs_measure. */
+void sn_roofs_reconcile(struct sn_roofs *roofs);
+
 /** roofs.tsv beside the machine profile; the caller frees. */
 char *sn_roofs_path(void);
 sn_status sn_roofs_write(const struct sn_roofs *roofs, const char *path, struct sn_error *err);
