@@ -326,7 +326,7 @@ static sn_status program_search(const struct sn_args *args, const struct asked *
 			    .output = sn_args_value(args, "output"),
 			    .clock = "hi",
 			    .rate_hz = 1000,
-			    .packets_s = 1,
+			    .packets_s = 0.25, /* what grows in seconds is seen */
 			    .follow = "all" },
 		.analysis = { .arch = sn_args_value(args, "arch") },
 		.library = library,

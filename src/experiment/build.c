@@ -26,6 +26,7 @@ struct sn_experiment *sn_experiment_new(const char *name)
 
 	e->path = sn_strdup(name);
 	e->name = sn_arena_strdup(&e->arena, name);
+	e->memory_bytes = -1;
 	e->program = e->arguments = e->version = e->host = e->cpu_model = e->kernel = "";
 	e->exit_status = -1;
 	e->elapsed_ns = e->tree_user_ns = e->tree_system_ns = e->own_cpu_ns = -1;

@@ -273,6 +273,7 @@ struct sn_experiment {
 	const char *arguments; /* shell-quoted */
 	const char *version;   /* of the sonde that recorded */
 	const char *host, *cpu_model, *kernel;
+	int64_t memory_bytes;	     /* of that host; -1: unknown */
 	int64_t started_realtime_ns; /* CLOCK_REALTIME of time 0 */
 	int64_t clock_error_ns;	     /* bound on the alignment between hosts */
 	int32_t exit_status;	     /* of the target; -1: unknown */

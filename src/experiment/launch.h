@@ -30,10 +30,11 @@ struct sn_launch {
 	const char *live_folder; /* where data lie while the target runs, or NULL: merged */
 	const char *clock;	 /* what was asked for: "hi", "250", ... */
 	double rate_hz;
-	int32_t pid, rank;   /* of the record command; rank -1: none */
-	int32_t target_pid;  /* -1: unknown, or not ours */
-	int32_t exit_status; /* -1: unknown */
-	int32_t exit_signal; /* that ended the target; 0: none */
+	int64_t memory_bytes; /* of the host; -1: unknown */
+	int32_t pid, rank;    /* of the record command; rank -1: none */
+	int32_t target_pid;   /* -1: unknown, or not ours */
+	int32_t exit_status;  /* -1: unknown */
+	int32_t exit_signal;  /* that ended the target; 0: none */
 	bool has_ended;
 	bool is_windowed; /* only parts were measured: --delay, --duration, a pause by signal */
 	int64_t started_monotonic_ns, started_realtime_ns, elapsed_ns;

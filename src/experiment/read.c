@@ -115,6 +115,7 @@ static void facts_take(struct sn_experiment *e, const struct launches *launches)
 	e->host = copied(e, lead->host);
 	e->cpu_model = copied(e, lead->cpu_model);
 	e->kernel = copied(e, lead->kernel);
+	e->memory_bytes = lead->memory_bytes;
 	e->exit_status = lead->exit_status;
 	e->exit_signal = lead->exit_signal;
 	for (size_t i = 0; i < lead->environment.count; i++) {

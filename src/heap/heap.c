@@ -30,9 +30,14 @@ struct thread_state {
 /* Counts of a sample are in these parts while they are added up. */
 enum { COUNT_PARTS = 4096 };
 
+/* Of a process's life, from its start to its end. */
+enum { FIFTHS = 5 };
+
 /* What a path holds, and held at the peak. */
 struct holding {
 	uint64_t bytes, at_peak;
+	uint64_t least[FIFTHS]; /* that it held in each, up to `fifth` */
+	uint32_t fifth;		/* it last changed in; FIFTHS: the process has ended */
 	double variance, variance_at_peak;
 	uint32_t peak; /* at_peak is of this peak; of a later one it is still `bytes` */
 };
@@ -43,6 +48,7 @@ struct process_state {
 	uint32_t latest_id, latest_path; /* the look-up before */
 	uint32_t pieces_left;
 	bool is_over; /* its end has passed; what it writes after that counts, too */
+	uint32_t fifth;
 };
 
 struct player {
@@ -126,7 +132,11 @@ static struct weight weight_of(const struct player *player, uint32_t process, ui
 static struct holding *holding_change(struct player *player, uint32_t path)
 {
 	struct holding *holding = &player->holdings.items[path];
+	uint32_t fifth = player->processes[player->heap->paths.items[path].process].fifth;
 
+	while (holding->fifth < fifth)
+		if (++holding->fifth < FIFTHS)
+			holding->least[holding->fifth] = holding->bytes;
 	if (holding->peak != player->peak) {
 		holding->at_peak = holding->bytes;
 		holding->variance_at_peak = holding->variance;
@@ -155,6 +165,8 @@ static void let_go(struct player *player, uint32_t path, const struct weight *we
 	struct holding *holding = holding_change(player, path);
 
 	holding->bytes -= weight->bytes;
+	if (holding->fifth < FIFTHS && holding->bytes < holding->least[holding->fifth])
+		holding->least[holding->fifth] = holding->bytes;
 	holding->variance -= weight->variance;
 	player->held_bytes -= weight->bytes;
 }
@@ -236,6 +248,7 @@ static void process_end(struct player *player, uint32_t process)
 {
 	struct process_state *state = &player->processes[process];
 
+	state->fifth = FIFTHS; /* what it gives back now is not given back */
 	for (size_t i = 0; i < state->live.capacity; i++) {
 		const struct sn_heap_block *block = &state->live.blocks[i];
 		struct sn_heap_sums *sums;
@@ -365,12 +378,24 @@ static struct cursor *earliest(struct player *player)
 	return player->cursors.count ? &player->cursors.items[0] : NULL;
 }
 
+static void fifth_find(struct player *player, uint32_t process, double time_ns)
+{
+	const struct sn_process *p = &player->experiment->processes.items[process];
+	struct process_state *state = &player->processes[process];
+	double life_ns = (double)(p->end_ns - p->start_ns);
+
+	while (state->fifth < FIFTHS - 1 &&
+	       time_ns - (double)p->start_ns > life_ns / FIFTHS * (state->fifth + 1))
+		state->fifth++;
+}
+
 static void play(struct player *player)
 {
 	struct cursor *cursor;
 
 	while ((cursor = earliest(player))) {
 		ends_until(player, cursor->time_ns);
+		fifth_find(player, cursor->process, cursor->time_ns);
 		if (cursor->event.kind == SN_HEAP_FREE)
 			release_play(player, cursor);
 		else
@@ -494,14 +519,33 @@ static void counts_round(struct sn_heap_sums *sums)
 	sums->allocations = sums->frees + sums->leaked_count;
 }
 
+static double growth_of(const struct player *player, uint32_t process,
+			const struct holding *holding)
+{
+	const struct sn_process *p = &player->experiment->processes.items[process];
+	double life_s = (double)(p->end_ns - p->start_ns) / 1e9;
+
+	if (holding->fifth < FIFTHS || !(life_s > 0)) /* it held nothing at the end */
+		return 0;
+	for (int i = 2; i < FIFTHS; i++)
+		if (holding->least[i] <= holding->least[i - 1])
+			return 0;
+	return (double)(holding->least[FIFTHS - 1] - holding->least[1]) /
+	       (life_s / FIFTHS * (FIFTHS - 2));
+}
+
 static void sums_finish(struct player *player, size_t path)
 {
+	uint32_t process = player->heap->paths.items[path].process;
 	struct sn_heap_sums *sums = &player->heap->paths.items[path].sums;
 	const struct holding *holding;
 
-	if (player->aggregate.processes[player->heap->paths.items[path].process].mode ==
-	    SN_HEAP_AGGREGATE)
+	if (player->aggregate.processes[process].mode == SN_HEAP_AGGREGATE) {
+		player->heap->paths.items[path].growth_bytes_s = NAN;
 		return;
+	}
+	player->heap->paths.items[path].growth_bytes_s =
+		growth_of(player, process, &player->holdings.items[path]);
 	holding = holding_change(player, (uint32_t)path);
 	sums->peak_bytes = holding->at_peak;
 	/* what was added and taken away again leaves a rounding error */

@@ -31,6 +31,9 @@ struct sn_heap_path {
 	uint32_t process;
 	uint32_t stack; /* its leaf is the call; SN_NONE: none was taken */
 	bool is_new;	/* operator new; else malloc and its kin */
+	/* Bytes a second by which what it holds grew from the second fifth of its process's life to the last, if the least
+	 * that it held grew from each fifth to the next; else 0. Of sums that the runtime counted it is not known: NaN. */
+	double growth_bytes_s;
 	struct sn_heap_sums sums;
 };
 

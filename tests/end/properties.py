@@ -79,7 +79,7 @@ THREADS = {
     'JoinWait': ('function', ['join_wait r t0 = .4'], .1, ['join_wait r t0 = 0']),
     'SpinWait': ('function', ['spin r t0 = .4'], .1, ['spin r t0 = 0']),
     'HeapChurn': ('function', ['heap_calls r t0 = 1e6', 'heap_time r t0 = .4'], .1, ['heap_calls r t0 = 10']),
-    'HeapLeak': ('', ['heap_growth = 100', 'memory_size = 1e6'], .36, ['heap_growth = 0']),
+    'HeapLeak': ('function', ['heap_growth r = 100', 'memory_size = 1e6'], .36, ['heap_growth r = 0']),
     'HeapArenaContention': ('function', ['heap_wait r t0 = .4'], .1, ['heap_wait r t0 = 0']),
 }
 for k in (1, 2, 3):

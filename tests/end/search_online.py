@@ -89,6 +89,37 @@ int main(int argc, char **argv)
 }
 '''
 
+# for 2.5 s: keeps 300 kB every 10 ms, and gives as much back; "steady" gives all back
+LEAKS = r'''
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+static char *volatile kept;
+static void __attribute__((noinline)) keep(void)
+{
+	kept = memset(malloc(300000), 1, 300000);
+}
+static void __attribute__((noinline)) give_back(void)
+{
+	char *volatile block = memset(malloc(100000), 1, 100000);
+	free(block);
+}
+int main(int argc, char **argv)
+{
+	struct timespec begin, now;
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do {
+		if (argc == 1)
+			keep();
+		give_back();
+		usleep(10000);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while ((double)(now.tv_sec - begin.tv_sec) + 1e-9 * (double)(now.tv_nsec - begin.tv_nsec) < 2.5);
+	return 0;
+}
+'''
+
 # rank 1 asks for a message; only then rank 0 begins the 20 ms that it takes to send it
 LATE = r'''
 #include <fcntl.h>
@@ -185,6 +216,20 @@ def small_writes(t):
             'what goes to a device is as small as that wants it', found['/dev/null']['properties'])
 
 
+def leaks(t):
+    app = t.compile(LEAKS, '-O1', '-g', output='./leaks')
+    found = []
+    for words in ([], ['steady']):
+        done = t.run('search', '--format', 'json', '--threshold', '0.02', app, *words)
+        found.append(json.loads(done.stdout))
+        t.check(('most: heap' in done.stderr) == (not words), f'{words}: memory that grows asks for a trace of the heap, else none', done.stderr)
+    grown = [r for r in found[0]['properties'] if r['property'] == 'HeapLeak']
+    t.check(grown and grown[0]['evidence']['bytes_per_second'] > 1e5 and 'heap' in grown[0]['sources'], 'what is kept is found to grow',
+            found[0]['properties'], [m for m in found[0]['not_measurable'] if m['property'] == 'HeapLeak'])
+    t.check(not any(r['property'] == 'HeapLeak' for r in found[1]['properties'] + found[1]['not_measurable']),
+            'what is given back is none', [r['property'] for r in found[1]['properties']])
+
+
 def late_sender(t):
     if not t.has('mpicc', 'mpirun'):
         t.skip('a late sender', 'no MPI')
@@ -242,6 +287,7 @@ def main():
     no_more_starts(t, churn)
     late_sender(t)
     small_writes(t)
+    leaks(t)
     outputs(t, churn)
     words(t)
     t.done()

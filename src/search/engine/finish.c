@@ -84,7 +84,7 @@ static void inside_leave_out(struct sn_search *s, const struct sn_finding *outer
 }
 
 /* Places, from the outermost on: down as long as the regions inside have four fifths. Regions with
- * exclusive times (a locator's) are not nested in this sense. */
+ * exclusive times are not nested in this sense. */
 static void places_settle(struct sn_search *s)
 {
 	for (size_t i = 0; i < s->findings.count; i++) {
@@ -92,7 +92,7 @@ static void places_settle(struct sn_search *s)
 		double inside = 0;
 		bool has_inside = false;
 
-		if (outer->is_left_out || sn_search_is_locator(sn_finding_property(s, outer)))
+		if (outer->is_left_out || sn_search_is_exclusive(sn_finding_property(s, outer)))
 			continue;
 		for (size_t k = 0; k < s->findings.count; k++)
 			if (is_next_inside(s, &s->findings.items[k], outer)) {

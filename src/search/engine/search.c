@@ -24,6 +24,11 @@ bool sn_search_is_locator(const struct sn_property *property)
 	return !strcmp(property->name, "HotRegion") || !strcmp(property->name, "HeapLeak");
 }
 
+bool sn_search_is_exclusive(const struct sn_property *property)
+{
+	return !strcmp(property->name, "HotRegion");
+}
+
 const struct sn_property *sn_finding_property(const struct sn_search *s,
 					      const struct sn_finding *finding)
 {

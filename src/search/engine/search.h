@@ -153,6 +153,8 @@ double sn_search_lanes(const struct sn_tables *tables);
 
 /** Whether a property says where, and is no loss. */
 bool sn_search_is_locator(const struct sn_property *property);
+/** Whether a region's values are its own alone, without what it holds or calls: none stands for another. */
+bool sn_search_is_exclusive(const struct sn_property *property);
 const struct sn_property *sn_finding_property(const struct sn_search *search,
 					      const struct sn_finding *finding);
 /** The region of a finding; NULL: the whole program. */

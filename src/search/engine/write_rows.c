@@ -120,7 +120,8 @@ static void findings_put(const struct sn_search *s, bool are_locators, FILE *out
 	for (size_t i = 0; i < s->findings.count; i++) {
 		const struct sn_finding *f = &s->findings.items[i];
 
-		if (!f->is_left_out && (are_locators || !f->refined) &&
+		if (!f->is_left_out &&
+		    (!f->refined || sn_search_is_exclusive(sn_finding_property(s, f))) &&
 		    sn_search_is_locator(sn_finding_property(s, f)) == are_locators)
 			row_put(s, f, are_locators ? "place" : "lost", out);
 	}

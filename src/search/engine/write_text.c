@@ -101,7 +101,17 @@ static void finding_print(const struct sn_search *s, const struct sn_finding *f,
 	sn_text_free(&set);
 }
 
-static size_t findings_print(const struct sn_search *s, bool locators, size_t most, FILE *out)
+enum section { LOST, TIME, MEMORY };
+
+static enum section section_of(const struct sn_property *property)
+{
+	return !sn_search_is_locator(property)	  ? LOST
+	       : sn_search_is_exclusive(property) ? TIME
+						  : MEMORY;
+}
+
+static size_t findings_print(const struct sn_search *s, enum section section, size_t most,
+			     FILE *out)
 {
 	size_t count = 0;
 
@@ -109,10 +119,13 @@ static size_t findings_print(const struct sn_search *s, bool locators, size_t mo
 		const struct sn_finding *f = &s->findings.items[i];
 
 		/* where the time goes is told also of what is told above to lose some of it */
-		if (f->is_left_out || (f->refined && !locators) ||
-		    sn_search_is_locator(sn_finding_property(s, f)) != locators)
+		if (f->is_left_out || (f->refined && section != TIME) ||
+		    section_of(sn_finding_property(s, f)) != section)
 			continue;
-		if (count++ < most)
+		if (!count++ && section == MEMORY)
+			fputs("Where memory grows, as a share of the machine's in an hour\n\n",
+			      out);
+		if (count <= most)
 			finding_print(s, f, out);
 	}
 	return count;
@@ -176,10 +189,11 @@ void sn_search_write_text(const struct sn_search *s, FILE *out)
 		sn_search_experiment_name(s), s->strategy->name, s->steps.count, candidates,
 		s->phase.mean_s, t->members[SN_KEY_THREAD].count);
 	fputs("Time lost, as a share of all lanes\n\n", out);
-	if (!findings_print(s, false, SIZE_MAX, out))
+	if (!findings_print(s, LOST, SIZE_MAX, out))
 		fprintf(out, "  nothing above %.3f\n\n", s->options.threshold);
 	fputs("Where the time goes\n\n", out);
-	if (!findings_print(s, true, LOCATORS_SHOWN, out))
+	if (!findings_print(s, TIME, LOCATORS_SHOWN, out))
 		fprintf(out, "  no region above %.3f\n\n", s->options.threshold);
+	findings_print(s, MEMORY, LOCATORS_SHOWN, out);
 	missing_print(s, out);
 }

@@ -7,12 +7,17 @@
 #include "heap/heap.h"
 #include "search/evidence/sources.h"
 
+enum { CALLS, GROWTH, COLUMNS };
+static const char *const given[] = { [CALLS] = "heap_calls", [GROWTH] = "heap_growth", NULL };
+
+/* What grows in a shorter run is its beginning. */
+static const double growing_least_s = 2;
+
 static void path_add(struct sn_recorded *r, const struct sn_heap_path *path, struct sn_value *value)
 {
 	const struct sn_stack_facts *facts =
 		path->stack < r->profile->program->stack_count ? &r->stacks[path->stack] : NULL;
 
-	value->value = (double)(path->sums.allocations + path->sums.frees);
 	value->keys[SN_KEY_PROCESS] = r->process_members[path->process];
 	value->keys[SN_KEY_REGION] = SN_ALL;
 	sn_tables_add(r->tables, value);
@@ -22,31 +27,53 @@ static void path_add(struct sn_recorded *r, const struct sn_heap_path *path, str
 	}
 }
 
+static bool is_growth_known(const struct sn_recorded *r, const struct sn_heap *heap)
+{
+	for (size_t i = 0; i < heap->paths.count; i++)
+		if (isnan(heap->paths.items[i].growth_bytes_s))
+			return false;
+	return r->tables->phase_s >= growing_least_s;
+}
+
 static void heap_collect(struct sn_recorded *r)
 {
 	struct sn_value value = { .samples = NAN, .error = NAN };
+	uint32_t columns[COLUMNS];
 	struct sn_heap *heap = NULL;
+	bool has[COLUMNS];
 
 	if (r->profile->filter.from_ns || r->profile->filter.to_ns ||
 	    sn_heap_read(r->profile->experiment, &heap, NULL) != SN_OK)
 		return;
 	value.source = sn_tables_source(r->tables, "heap");
-	value.column = sn_tables_column(r->tables, "heap_calls", NULL);
 	for (int k = 0; k < SN_KEYS; k++)
 		value.keys[k] = SN_ALL;
-	if (heap->is_traced)
-		sn_tables_complete(r->tables, value.column);
-	for (size_t i = 0; heap->is_traced && i < heap->paths.count; i++)
-		if (r->process_members[heap->paths.items[i].process] != SN_ALL)
-			path_add(r, &heap->paths.items[i], &value);
+	has[CALLS] = heap->is_traced;
+	has[GROWTH] = heap->is_traced && is_growth_known(r, heap);
+	for (int c = 0; c < COLUMNS; c++) {
+		columns[c] = sn_tables_column(r->tables, given[c], NULL);
+		if (has[c])
+			sn_tables_complete(r->tables, columns[c]);
+	}
+	for (size_t i = 0; heap->is_traced && i < heap->paths.count; i++) {
+		const struct sn_heap_path *path = &heap->paths.items[i];
+
+		if (r->process_members[path->process] == SN_ALL)
+			continue;
+		value.column = columns[CALLS];
+		value.value = (double)(path->sums.allocations + path->sums.frees);
+		path_add(r, path, &value);
+		value.column = columns[GROWTH];
+		value.value = path->growth_bytes_s;
+		if (has[GROWTH] && value.value > 0)
+			path_add(r, path, &value);
+	}
 	sn_heap_free(heap);
 }
 
-static const char *const given[] = { "heap_calls", NULL };
-
 const struct sn_source sn_source_heap = {
 	.name = "heap",
-	.measures = "calls of the allocator by region, exactly",
+	.measures = "calls of the allocator and growth of what they leave, by region, exactly",
 	.needs = "a run that was recorded with --heap; no filter by time",
 	.costs = "a tenth of a microsecond for each call of the allocator",
 	.option = "heap",

@@ -58,6 +58,67 @@ static void faults_collect(struct sn_recorded *r, uint32_t source)
 	}
 }
 
+/* ---- memory ---- */
+
+enum { FIFTHS = 5 };
+
+static void process_value_add(struct sn_recorded *r, uint32_t source, const char *metric,
+			      uint32_t process, double number)
+{
+	struct sn_value value = { .column = sn_tables_column(r->tables, metric, NULL),
+				  .value = number,
+				  .samples = NAN,
+				  .error = NAN,
+				  .source = source };
+
+	for (int k = 0; k < SN_KEYS; k++)
+		value.keys[k] = SN_ALL;
+	value.keys[SN_KEY_PROCESS] = process;
+	sn_tables_add(r->tables, &value);
+}
+
+/* Bytes a second by which resident memory grew from the second fifth of these packets to the last, if it grew from
+ * each to the next; else 0. */
+static double growth_of(const struct sn_packet *packets, size_t count)
+{
+	const struct sn_packet *at[FIFTHS];
+	int64_t elapsed_ns;
+
+	for (size_t i = 0; i < FIFTHS; i++)
+		at[i] = &packets[(count - 1) * (i + 1) / FIFTHS];
+	for (int i = 1; i < FIFTHS; i++)
+		if (at[i]->resident_bytes <= at[i - 1]->resident_bytes)
+			return 0;
+	elapsed_ns = at[FIFTHS - 1]->time_ns - at[0]->time_ns;
+	return elapsed_ns > 0 ? (double)(at[FIFTHS - 1]->resident_bytes - at[0]->resident_bytes) /
+					((double)elapsed_ns / 1e9)
+			      : 0;
+}
+
+/* Of a shorter run it is not known: its beginning is most of it. */
+static const double growing_least_s = 2;
+
+static void memory_collect(struct sn_recorded *r, uint32_t source)
+{
+	const struct sn_experiment *e = r->profile->experiment;
+	size_t first = 0;
+
+	for (size_t end = 1; end <= e->packets.count; end++) {
+		uint32_t process = e->packets.items[first].process;
+
+		if (end < e->packets.count && e->packets.items[end].process == process)
+			continue;
+		if (end - first > FIFTHS && r->tables->phase_s >= growing_least_s &&
+		    r->process_members[process] != SN_ALL)
+			process_value_add(r, source, "resident_growth", r->process_members[process],
+					  growth_of(&e->packets.items[first], end - first));
+		first = end;
+	}
+	for (uint32_t p = 0; p < r->tables->members[SN_KEY_PROCESS].count; p++)
+		if (e->memory_bytes > 0)
+			process_value_add(r, source, "memory_size", p, (double)e->memory_bytes);
+}
+
 /* ---- a part of the run, with accounts of its own ---- */
 
 static bool is_process(const struct sn_process *process, int32_t pid, const char *host)
@@ -128,12 +189,14 @@ static void kernel_collect(struct sn_recorded *r)
 		return;
 	threads_collect(r, source);
 	faults_collect(r, source);
+	memory_collect(r, source);
 }
 
 const struct sn_source sn_source_kernel = {
 	.name = "kernel",
-	.measures = "time without a CPU by thread, page faults by process",
-	.needs = "/proc/PID/schedstat where the run was recorded; no filter by time or code",
+	.measures = "time without a CPU by thread, page faults and growth of memory by process",
+	.needs =
+		"/proc/PID/schedstat where the run was recorded (growth: a run of 2 s at least); no filter by time or code",
 	.costs = "a read of the kernel's account a second",
 	.collect = kernel_collect,
 };
