@@ -25,6 +25,7 @@
 	X(source)                                                                                  \
 	X(asm)                                                                                     \
 	X(modules)                                                                                 \
+	X(compile)                                                                                 \
 	X(threads)                                                                                 \
 	X(processes)                                                                               \
 	X(cpus)                                                                                    \

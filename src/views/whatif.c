@@ -353,6 +353,38 @@ static void write_variant(const struct sn_whatif *w, unsigned number, bool has_s
 	sn_json_close(json);
 }
 
+void sn_whatif_totals_table(const struct sn_whatif *w, struct sn_table *out)
+{
+	static const struct sn_column columns[] = {
+		{ "variant", "variant", SN_CELL_TEXT, 0 },
+		{ "estimated_share", "estimated", SN_CELL_SHARE, 0 },
+		{ "not_estimated_share", "not estimated", SN_CELL_SHARE, 0 },
+		{ "speedup", "speedup", SN_CELL_REAL, 3 },
+		{ "speedup_low", "low", SN_CELL_REAL, 3 },
+		{ "speedup_high", "high", SN_CELL_REAL, 3 },
+		{ "reliable_speedup", "no doubt", SN_CELL_REAL, 3 },
+		{ "ram_speedup", "in RAM", SN_CELL_REAL, 3 },
+		{ "loops", "loops", SN_CELL_INT, 0 },
+		{ "loops_for_80_percent", "for 80 %", SN_CELL_INT, 0 },
+	};
+
+	sn_table_init(out, columns, sizeof(columns) / sizeof(*columns));
+	for (unsigned i = 0; i < SN_VARIANT_COUNT; i++) {
+		const struct sn_whatif_variant *v = &w->variants[i];
+		const double reals[] = { v->estimated_share, v->not_estimated_share,
+					 v->speedup,	     v->speedup_low,
+					 v->speedup_high,    v->reliable_speedup,
+					 v->ram_speedup };
+
+		sn_table_add_row(out);
+		sn_table_set_text(out, 0, sn_variant_names[i]);
+		for (size_t k = 0; k < sizeof(reals) / sizeof(*reals); k++)
+			sn_table_set_real(out, k + 1, reals[k]);
+		sn_table_set_int(out, 8, (int64_t)v->steps.count);
+		sn_table_set_int(out, 9, (int64_t)v->loops_for_80_percent);
+	}
+}
+
 static void write_figures(const struct sn_whatif *w, bool has_steps, struct sn_json *json)
 {
 	sn_json_member_string(json, "arch", w->machine->name);

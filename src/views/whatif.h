@@ -34,6 +34,8 @@ void sn_whatif_columns(enum sn_variant variant, enum sn_format format, struct sn
  *  loops, with what they rest on. `how->columns` is NULL or borrowed, and NULL afterwards. */
 sn_status sn_whatif_show(const struct sn_whatif *whatif, enum sn_variant variant, bool is_utf8,
 			 struct sn_table_view *how, FILE *out, struct sn_error *err);
+/** The program's gain by variant: a row each, keys as in `variants` of the JSON. The caller frees. */
+void sn_whatif_totals_table(const struct sn_whatif *whatif, struct sn_table *out);
 /** Members of an open object: the figures of the program alone, or with each variant's cumulative
  *  steps. */
 void sn_whatif_write_totals(const struct sn_whatif *whatif, struct sn_json *json);

@@ -27,6 +27,10 @@ samples = sum(row['samples'] for row in rows.values())
 t.check(samples > 500, 'enough samples to tell', samples)
 t.within(sum(row['exclusive_cpu_s'] for row in functions['rows']), total, 1e-6,
          'exclusive times sum to sampled_cpu_s')
+unit = max(t.show('compile', experiment='run')['rows'], key=lambda row: row['cpu_s'])
+t.check(unit['module'] == 'shapes' and unit['unit_file'].endswith('shapes.c') and unit['compiler'].startswith('GNU C') and
+        '-O1' in unit['options'].split() and unit['compiled_without'] == '-O2 or -O3, -march=native' and unit['share'] > 0.9,
+        'how the hot unit was compiled', unit)
 t.equal(list(functions['rows'][0]),
         ['function', 'module', 'file', 'line', 'exclusive_cpu_s', 'inclusive_cpu_s', 'exclusive_share',
          'inclusive_share', 'exclusive_share_low', 'exclusive_share_high', 'samples'],

@@ -49,13 +49,18 @@ if not python:
 book = json.loads(t.command(python, '-c', READER, 'e.xlsx').stdout)
 report = json.loads(t.run('report', 'e', '--format', 'json', '-o', '-').stdout)
 t.check({'Global', 'Functions', 'Loops', 'Threads', 'Categories', 'Provenance'} <= set(book), 'its sheets', list(book))
+gains = book.get('WhatIf', {'rows': [[]]})['rows']
+wanted = report['whatif']['variants']
+t.check(len(gains) == len(wanted) + 1 and 'speedup_high' in gains[0] and
+        all(a == b or abs(a - b) <= 1e-12 * abs(b) for row, want in zip(gains[1:], wanted) for a, b in
+            ((value, want[key]) for key, value in zip(gains[0], row))), 'gains by variant are those of the JSON', gains, wanted)
 t.equal(sum(s['formulas'] for s in book.values()), 0, 'no cell is a formula')
-for name in ('functions', 'loops', 'threads', 'categories'):
+for name in ('functions', 'loops', 'threads', 'categories', 'compile'):
     rows = book[name.capitalize()]['rows']
     keys, wanted = rows[0], report[name]['rows']
     t.check(set(wanted[0]) <= set(keys), f'{name}: headers are keys', keys)
     bad = []
-    first = next(k for k in ('loop', 'function', 'name', 'thread', 'category') if k in keys and k in wanted[0])
+    first = next(k for k in ('loop', 'function', 'name', 'thread', 'category', 'module') if k in keys and k in wanted[0])
     by_first = {}
     for row in rows[1:]:
         by_first.setdefault(row[keys.index(first)], []).append(row)

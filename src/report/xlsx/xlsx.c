@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/table_parts.h"
 #include "base/text.h"
+#include "views/whatif.h"
 
 #ifdef SN_HAS_XLSX
 
@@ -312,7 +313,7 @@ sn_status sn_report_write_xlsx(const struct sn_report *report, const char *path,
 			       struct sn_error *err)
 {
 	SN_VEC(struct sn_xlsx_sheet) sheets = { 0 };
-	struct sn_table provenance;
+	struct sn_table provenance, gains = { 0 };
 	struct names names = { 0 };
 	sn_status status;
 
@@ -328,6 +329,10 @@ sn_status sn_report_write_xlsx(const struct sn_report *report, const char *path,
 	if (report->whatif && report->whatif->experts.row_count)
 		sn_vec_push(&sheets, (struct sn_xlsx_sheet){ .name = "Experts",
 							     .table = &report->whatif->experts });
+	if (report->whatif && report->whatif->answer) {
+		sn_whatif_totals_table(report->whatif->answer, &gains);
+		sn_vec_push(&sheets, (struct sn_xlsx_sheet){ .name = "WhatIf", .table = &gains });
+	}
 	sn_vec_push(&sheets, (struct sn_xlsx_sheet){ .name = "Provenance", .table = &provenance });
 	status = sn_xlsx_write(path, sheets.items, sheets.count, err);
 	for (size_t i = 0; i < names.items.count; i++)
@@ -335,5 +340,7 @@ sn_status sn_report_write_xlsx(const struct sn_report *report, const char *path,
 	sn_vec_free(&names.items);
 	sn_vec_free(&sheets);
 	sn_table_free(&provenance);
+	if (gains.column_count)
+		sn_table_free(&gains);
 	return status;
 }
