@@ -78,7 +78,8 @@ told, last, of, rows, elapsed_s = run_of('sleep')
 asleep = {row['function']: row['time_s'] for row in rows if row['kind'] == 'sleep'}
 on_path('sleep', asleep, elapsed_s, rests=told['rests'])
 on_path('sleep', of, elapsed_s, slow=told['slow'])
-t.equal([r['kind'] for r in rows if r['function'] == 'rests' and r['time_s'] > 0.01 * told['rests']], ['sleep'],
+# a busy machine lets it wait for a CPU, too, and code runs around the call
+t.equal({r['kind'] for r in rows if r['function'] == 'rests' and r['time_s'] > 0.01 * told['rests']} - {'no_cpu', 'compute'}, {'sleep'},
         'sleep: a call that sleeps is a wait of its kind')
 t.check(saved_by(rows, 'rests') > 0.4 * told['rests'], 'sleep: half of it is saved', rows)
 joined = [row for row in t.show('waits', 'sleep.1', '--all')['rows'] if 'join' in row['function']]
@@ -86,8 +87,12 @@ t.equal({row['kind'] for row in joined}, {'join'}, 'a wait for the end of a thre
 
 # People see one row for all threads, and the answer in words; data have each thread, and when it was on the path.
 shown = t.run('show', 'critical', 'lock.1').stdout
+# what saves most is named: the code in the lock or, where its holder had no CPU, the waits for it
+best = max(t.show('critical', 'lock.1')['rows'], key=lambda row: (row['saved_s'] or 0, row['time_s']))
+first = {'compute': 'computing', 'sync': 'waits for other threads'}[best['kind']]
 t.equal(len(re.findall(r'\b2  compute +inside\b', shown)), 1, 'text: one row for both threads')
-t.check(re.search(r'^Of the elapsed time [\d.]+ % is computing in inside, in 2 threads: .* less\.( For .*)?$', shown, re.M), 'text: the answer', shown)
+t.check(re.search(rf'^Of the elapsed time [\d.]+ % is {first} in {best["function"]}, in 2 threads: .* less\.( For .*)?$', shown, re.M),
+        'text: the answer', best, shown)
 rows = t.show('critical', 'lock.1', '--all', '--cols', 'function,thread,time_s,spans')['rows']
 end = 0
 for begin, until in sorted(span for row in rows for span in row['spans']):
