@@ -891,6 +891,27 @@ def bad_days():
     check(ran.returncode == 5 and 'host.pnd:3' in ran.stderr, "an error of main() names the user's line", ran.stderr)
 
 
+def measured_until_death_with(name):
+    """The same with MPI, whose launcher ends what is left as it likes: a keeper may be the last to end."""
+    write('ends.pnd', ENDS.replace('getppid()', 'getpid()'))
+    made = run(sonde, 'pandore', 'compile', 'ends.pnd', '-o', 'ends', '--scheme', 'naive', '--trace', '--profile', '--backend', 'mpi', '--cc',
+               'mpicc.' + name)
+    for path in ('ends.profile.json', 'ends.trace.jsonl'):
+        if os.path.exists(path):
+            os.unlink(path)
+    ran = run('mpirun.' + name, '-np', '3', './ends', '9')
+    for _ in range(300):
+        messages = run(sonde, 'comm', 'ends.profile.json', '--format', 'json')
+        lattice = run(sonde, 'lattice', 'ends.trace.jsonl', '--format', 'json')
+        if messages.stdout and lattice.stdout:
+            break
+        time.sleep(0.1)
+    messages = sum(r['messages'] for r in json.loads(messages.stdout)['rows']) if messages.stdout else messages.stderr
+    got = json.loads(lattice.stdout) if lattice.stdout else {}
+    check(ran.returncode and messages == 1 and (got.get('events'), got.get('cuts')) == (6, '7'),
+          f'{name}: a run whose node is killed leaves profile and trace up to then', made.stderr, ran.stderr[:1000], messages, got.get('events'), lattice.stderr)
+
+
 def mpi(want):
     for name in ('openmpi', 'mpich'):
         if not shutil.which('mpicc.' + name) or not shutil.which('mpirun.' + name):
@@ -902,6 +923,7 @@ def mpi(want):
             check(ran.stdout == want, f'Figure 1 with {name} {" ".join(more)}: bit-identical', ran.stderr[:1000])
             death(' '.join((name,) + more), '--backend', 'mpi', '--cc', 'mpicc.' + name, *more,
                   launch=('mpirun.' + name, '-np', str(count)))
+        measured_until_death_with(name)
         ran = run('mpirun.' + name, '-np', '3', './fig_mpi')
         check(ran.returncode and ran.stderr.count('sonde: pandore: this program was compiled for 4') == 1,
               f'{name}: another number of processes is refused', ran.stderr)

@@ -118,7 +118,9 @@ static double difference_at(int node, uint64_t ns)
 	const struct difference *a, *b;
 	double drift_ns, error_ns;
 
-	if (pd_net_has_one_clock || pd_state.me != pd_state.host_process || node == pd_state.me)
+	/* a keeper never met the others: it is on one machine with them */
+	if (pd_net_has_one_clock || !last || pd_state.me != pd_state.host_process ||
+	    node == pd_state.me)
 		return 0;
 	a = &first[node];
 	b = &last[node];

@@ -780,11 +780,13 @@ int pd_main(const struct pd_program *program, int argc, char **argv, int (*host)
 	of_run = *program;
 	pd_state.program = &of_run;
 	fflush(NULL);
+	pd_net_guard();
+	pd_clocks_begin();
+	pd_keep_begin();
 	of_run.nodes = pd_nodes = pd_net_begin(&argc, &argv, program->nodes, program->host_inside);
 	pd_state.host_process = program->host_inside ? 0 : pd_nodes;
 	pd_state.process_count = pd_nodes + !program->host_inside;
-	pd_clocks_begin();
-	pd_keep_begin();
+	pd_keep_share();
 	pd_state.me = pd_net_start(pd_state.process_count, pd_nodes, pd_state.host_process);
 	pd_measure_start();
 	if (pd_state.me != pd_state.host_process) {

@@ -1,8 +1,8 @@
 /*
  * What a run measures lies in memory that outlives its processes: one file without a name, with a window
  * for each process. A keeper, a child of the host, writes profile and trace from it if the run
- * ends before its time, however the host dies. Only the local back end has one; elsewhere, and where the
- * kernel gives no such file, it is memory of the process.
+ * ends before its time, however the host dies. Where the processes are not all on one machine, and where the
+ * kernel gives no such file, it is memory of each process, and there is no keeper.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -11,19 +11,22 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "pandore/runtime/measure.h"
 
-enum { WINDOW_BITS = 38, WAITS_BIT = 36, EVENTS_BIT = 37 };
+enum { WINDOW_BITS = 38, WAITS_BIT = 36, EVENTS_BIT = 37, PROCESSES_MAX = 1 << 14 };
 
 /* Shared by host and keeper, in the page before the windows. */
 struct promise {
-	_Atomic int is_over, is_written;
+	uint64_t token; /* of this run: pd_net_share() */
+	_Atomic int nodes, is_over, is_written;
 };
 
-enum { PROMISE_BYTES = 4096 };
+enum { PROMISE_BYTES = 4096, KEEPERS_FILE = 3 };
 
 static int file = -1;
 static struct promise *promise;
@@ -166,10 +169,16 @@ static bool read_measure(int node, struct pd_node_measure *out)
 
 static void write_what_is_kept(void)
 {
-	const struct pd_program *p = pd_state.program;
-	struct pd_node_measure *nodes = calloc((size_t)p->nodes, sizeof(*nodes));
-	bool is_read = nodes != NULL;
+	struct pd_program of_run = *pd_state.program;
+	const struct pd_program *p = pd_state.program = &of_run;
+	struct pd_node_measure *nodes;
+	bool is_read;
 
+	of_run.nodes = promise->nodes;
+	if (!of_run.nodes) /* there was no run yet */
+		return;
+	nodes = calloc((size_t)p->nodes, sizeof(*nodes));
+	is_read = nodes != NULL;
 	for (int n = 0; is_read && n < p->nodes; n++)
 		is_read = read_measure(n, &nodes[n]);
 	if (!is_read) {
@@ -196,6 +205,9 @@ __attribute__((noreturn)) static void keep(const sigset_t *all)
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGUSR1);
 	prctl(PR_SET_NAME, "pandore-keeper");
+	/* nobody waits for the end of what it holds open, but for its last word */
+	file = dup2(file, KEEPERS_FILE);
+	syscall(SYS_close_range, KEEPERS_FILE + 1, ~0U, 0);
 	close(STDIN_FILENO);
 	close(STDOUT_FILENO);
 	while (!promise->is_over && getppid() == keepers_host)
@@ -205,12 +217,13 @@ __attribute__((noreturn)) static void keep(const sigset_t *all)
 	_exit(0);
 }
 
-static bool make_file(int processes)
+static bool make_file(void)
 {
 	file = memfd_create("sonde-pandore", MFD_CLOEXEC);
-	if (file >= 0 && !ftruncate(file, place_of(processes, 0)))
+	if (file >= 0 && !ftruncate(file, place_of(PROCESSES_MAX, 0)))
 		promise = mmap(NULL, PROMISE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-	if (file >= 0 && promise && promise != MAP_FAILED)
+	if (file >= 0 && promise && promise != MAP_FAILED &&
+	    getrandom(&promise->token, sizeof(promise->token), 0) == sizeof(promise->token))
 		return true;
 	if (file >= 0)
 		close(file);
@@ -218,13 +231,16 @@ static bool make_file(int processes)
 	return false;
 }
 
+static bool is_measured(void)
+{
+	return pd_state.program->has_profile || pd_state.program->has_trace;
+}
+
 void pd_keep_begin(void)
 {
-	const struct pd_program *p = pd_state.program;
 	sigset_t all, before;
 
-	if (!pd_net_has_one_clock || (!p->has_profile && !p->has_trace) ||
-	    !make_file(pd_state.process_count))
+	if (!is_measured() || !make_file())
 		return;
 	keepers_host = getpid();
 	/* blocked before there is a keeper: the host may be at its end before the keeper has run at all */
@@ -234,6 +250,23 @@ void pd_keep_begin(void)
 	if (!keeper)
 		keep(&all);
 	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+void pd_keep_share(void)
+{
+	int own = file;
+	bool is_host;
+
+	if (!is_measured())
+		return;
+	file = pd_net_share(own, &is_host);
+	if (is_host && file >= 0) {
+		promise->nodes = pd_state.program->nodes;
+		return;
+	}
+	pd_keep_end(true);
+	if (own >= 0)
+		close(own);
 }
 
 /* ---- the end ---- */

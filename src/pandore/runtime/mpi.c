@@ -3,6 +3,7 @@
  * rank 0 and node k is rank k + 1; with the host inside node 0, node k is rank k.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -92,6 +93,7 @@ bool pd_net_kill(void)
 void pd_net_abort(void)
 {
 	watched->has_ended = 1;
+	pd_keep_end(false);
 	MPI_Abort(MPI_COMM_WORLD, 1);
 	_exit(1);
 }
@@ -146,7 +148,7 @@ __attribute__((noreturn)) static void guard(pid_t child)
  * it kills their guards, which say nothing, and their children with them. The guard keeps the
  * descriptors that mpirun watches open until it has spoken.
  */
-static void start_guard(void)
+void pd_net_guard(void)
 {
 	pid_t parent = getpid(), child;
 
@@ -433,7 +435,6 @@ int pd_net_begin(int *argc, char ***argv, int nodes, bool host_inside)
 	static const int deadly[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
 	int rank, size, count;
 
-	start_guard();
 	MPI_Init(argc, argv);
 	/* MPI's handlers print backtraces around the guard's sentence, and end a run with status 1
 	 */
@@ -462,6 +463,48 @@ int pd_net_begin(int *argc, char ***argv, int nodes, bool host_inside)
 		exit(1);
 	}
 	return nodes;
+}
+
+struct offer {
+	long pid, file;
+	uint64_t token;
+};
+
+static int open_offered(const struct offer *offer)
+{
+	uint64_t token = 0;
+	char path[64];
+	int file;
+
+	snprintf(path, sizeof(path), "/proc/%ld/fd/%ld", offer->pid, offer->file);
+	file = open(path, O_RDWR | O_CLOEXEC);
+	if (file >= 0 && pread(file, &token, sizeof(token), 0) == sizeof(token) &&
+	    token == offer->token)
+		return file;
+	if (file >= 0)
+		close(file);
+	return -1;
+}
+
+int pd_net_share(int file, bool *is_host)
+{
+	struct offer offer = { getpid(), file, 0 };
+	int rank, is_there;
+
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	*is_host = rank == 0;
+	if (file >= 0 && pread(file, &offer.token, sizeof(offer.token), 0) != sizeof(offer.token))
+		offer.file = -1;
+	MPI_Bcast(&offer, sizeof(offer), MPI_BYTE, 0, MPI_COMM_WORLD);
+	if (offer.file < 0)
+		return -1;
+	if (rank)
+		file = open_offered(&offer);
+	is_there = file >= 0;
+	MPI_Allreduce(MPI_IN_PLACE, &is_there, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+	if (rank && file >= 0 && !is_there)
+		close(file);
+	return is_there ? file : -1;
 }
 
 /* Rooms to send from and to receive into, one each a peer, and the one for all else, their pages touched. */

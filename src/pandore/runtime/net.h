@@ -18,9 +18,15 @@ struct pd_header {
 extern const char pd_net_name[];	/* "local" or "mpi" */
 extern const bool pd_net_has_one_clock; /* all processes read the same CLOCK_MONOTONIC */
 
+/** Before all else: makes what watches over this process, which may go on as another. */
+void pd_net_guard(void);
 /** The number of nodes: `nodes`, or what the run says if that is 0. Another number of processes than
  * needed ends the run with one sentence. */
 int pd_net_begin(int *argc, char ***argv, int nodes, bool host_inside);
+/** All together: the host's file becomes one of all processes. Returns this process's descriptor of it, or
+ * -1 if the host has none (`file` is -1) or not all can reach it, as they are on other machines. A
+ * process that is not the host leaves its own `file` alone. Its first 8 bytes are of no other file. */
+int pd_net_share(int file, bool *is_host);
 /** Makes the processes; returns this one's number. */
 int pd_net_start(int count, int nodes, int host_process);
 
@@ -70,5 +76,9 @@ bool pd_net_kill(void);
 
 /** This process said why it ends; ends all. */
 __attribute__((noreturn)) void pd_net_abort(void);
+
+/** keep.c, before a back end ends a run: what was measured is written (`is_written`), or is to be written
+ * now. Nothing happens where this process has no keeper. Safe in handlers of signals. */
+void pd_keep_end(bool is_written);
 
 #endif

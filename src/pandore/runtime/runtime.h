@@ -70,10 +70,9 @@ double pd_clocks_seconds(int node, uint64_t ns);
 void pd_clocks_read(uint64_t *ticks, uint64_t *ns);
 
 /* keep.c: if the run ends before its time, a keeper writes what was measured until then. */
-void pd_keep_begin(void); /* the host, before the nodes are made */
+void pd_keep_begin(void); /* who is or may be the host, before the nodes are made */
+void pd_keep_share(void); /* all that there are, when the number of nodes is known */
 void pd_keep_watch(void); /* the host, after that: signals that end it end the run in order */
-/** The host: the files are written, or are to be written now. Safe in handlers of signals. */
-void pd_keep_end(bool is_written);
 
 /* measure.c: counters and traces, brought to the host at the end and written there */
 void pd_measure_start(void);
