@@ -232,7 +232,7 @@ void *pd_local(int number, const char *name, size_t element_bytes, int rank, con
 	static int count;
 	size_t bytes = checked_bytes("", name, element_bytes, rank, extent);
 
-	if (number >= count) {
+	if (!locals || number >= count) {
 		locals = realloc(locals, ((size_t)number + 1) * sizeof(*locals));
 		if (!locals)
 			pd_die_out_of_memory();
@@ -428,7 +428,7 @@ static bool is_brought(const struct pd_array *array)
 /* Results of a replicated array come from node 0; of a distributed one from every owner. */
 static bool gives_back(const struct pd_array *array, int node)
 {
-	return array->is_distributed || node == 0;
+	return array && (array->is_distributed || node == 0);
 }
 
 /* `arguments` say which arrays the host has sent: they are new. */
@@ -464,7 +464,7 @@ static void node_phase(int phase, bool wants_end)
 	struct pd_phase_times *times = &pd_state.phase_times[phase];
 	struct argument arguments[PD_PARAMS_MAX + 1];
 	union pd_scalar scalars[PD_PARAMS_MAX + 1];
-	void *storage[PD_PARAMS_MAX];
+	void *storage[PD_PARAMS_MAX] = { NULL };
 	uint64_t start = pd_now_ticks(), end;
 	int host = pd_state.host_process;
 
@@ -705,7 +705,7 @@ void pd_call(int phase, void *const *arrays, const union pd_scalar *scalars, con
 {
 	const struct pd_phase *ph = &pd_state.program->phases[phase];
 	struct argument arguments[PD_PARAMS_MAX + 1];
-	void *storage[PD_PARAMS_MAX];
+	void *storage[PD_PARAMS_MAX] = { NULL };
 	size_t bytes = arguments_bytes(ph);
 	int wants_end = !is_ahead || unfinished >= UNFINISHED_MAX;
 

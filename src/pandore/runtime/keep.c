@@ -169,12 +169,14 @@ static bool read_measure(int node, struct pd_node_measure *out)
 
 static void write_what_is_kept(void)
 {
-	struct pd_program of_run = *pd_state.program;
-	const struct pd_program *p = pd_state.program = &of_run;
+	static struct pd_program of_run;
+	const struct pd_program *p = &of_run;
 	struct pd_node_measure *nodes;
 	bool is_read;
 
+	of_run = *pd_state.program;
 	of_run.nodes = promise->nodes;
+	pd_state.program = p;
 	if (!of_run.nodes) /* there was no run yet */
 		return;
 	nodes = calloc((size_t)p->nodes, sizeof(*nodes));
