@@ -28,26 +28,46 @@ static void value_add(struct sn_recorded *r, const char *metric, uint32_t region
 	sn_tables_add(r->tables, &value);
 }
 
-/* Where the data come from is not known: what the loop gains at least, with all of them in RAM. */
-static void gain_add(struct sn_recorded *r, const struct sn_whatif_loop *loop, uint32_t region)
+/* Where the data come from is not known: what the loop gains at least, with all of them in RAM. 0: not known. */
+static double vector_gain(const struct sn_whatif_loop *loop)
 {
 	double gain = loop->quality.variants[SN_VARIANT_FULL_VECTOR].ram_speedup;
 
-	if (gain >= 1 && isfinite(gain))
-		value_add(r, "vector_gain", region, gain);
+	return gain >= 1 && isfinite(gain) ? gain : 0;
 }
+
+/* What a pass over a path takes without what keeps the divider busy, and with all data in RAM. */
+static double cycles_without(const struct sn_cqa_path *path)
+{
+	double most = path->moved_cycles[SN_LEVEL_RAM];
+
+	for (int bound = 0; bound < SN_BOUND_COUNT; bound++)
+		if (bound != SN_BOUND_DIVIDER)
+			most = fmax(most, path->estimate.bounds[bound]);
+	return fmin(most, path->level_cycles[SN_LEVEL_RAM]);
+}
+
+/* Of two remedies for the same cycles the one that saves clearly more is told. */
+static const double clearly = 0.05;
 
 /* Likewise: of the cycles with all data in RAM. */
 static void slow_add(struct sn_recorded *r, const struct sn_whatif_loop *loop, uint32_t region)
 {
 	const struct sn_cqa_loop *quality = &loop->quality;
-	double cycles = quality->level_cycles[SN_LEVEL_RAM], busy = 0;
+	double cycles = 0, busy = 0, without = 0, gain = vector_gain(loop), saved;
 
-	for (uint32_t i = 0; i < quality->path_count; i++)
-		busy += quality->paths[i].weight *
-			quality->paths[i].estimate.bounds[SN_BOUND_DIVIDER];
-	if (cycles > 0 && isfinite(cycles))
-		value_add(r, "slow_operations", region, busy / cycles);
+	for (uint32_t i = 0; i < quality->path_count; i++) {
+		const struct sn_cqa_path *path = &quality->paths[i];
+
+		cycles += path->weight * path->level_cycles[SN_LEVEL_RAM];
+		busy += path->weight * path->estimate.bounds[SN_BOUND_DIVIDER];
+		without += path->weight * cycles_without(path);
+	}
+	if (!(cycles > 0) || !isfinite(cycles))
+		return;
+	value_add(r, "slow_operations", region, busy / cycles);
+	saved = 1 - without / cycles;
+	value_add(r, "slow_cost", region, gain > 0 && 1 - 1 / gain > saved + clearly ? 0 : saved);
 }
 
 /* Of a source loop its main part speaks. */
@@ -85,7 +105,8 @@ static void static_collect(struct sn_recorded *r)
 		if (region == SN_ALL || !is_main(r->profile->program, loop->loop) ||
 		    !is_reliable(loop))
 			continue;
-		gain_add(r, loop, region);
+		if (vector_gain(loop) > 0)
+			value_add(r, "vector_gain", region, vector_gain(loop));
 		slow_add(r, loop, region);
 	}
 	sn_whatif_free(whatif);
