@@ -287,7 +287,7 @@ static void passed_list(const struct sn_args *args, word_vec *out)
 	sn_vec_push(out, NULL);
 }
 
-/* The phase has to be known before agents are there, and a launcher's words have to be words. */
+/* The phase has to be known before agents are there, and so has who starts them. */
 static sn_status agents_check(const struct sn_args *args, struct sn_error *err)
 {
 	const char *agents = sn_args_value(args, "agents"), *phase = sn_args_value(args, "phase");
@@ -303,13 +303,7 @@ static sn_status agents_check(const struct sn_args *args, struct sn_error *err)
 			err, SN_ERR_USAGE,
 			"--agents needs --phase with a place: a search without --agents and with "
 			"--phase auto names one, and without a phase no agent is needed");
-	if (sn_hosts_has_words(agents))
-		return SN_OK;
-	return sn_error_set(
-		err, SN_ERR_USAGE,
-		"--agents takes auto, local, ssh, srun or the words of a launcher, such as "
-		"'ssh {host}', not '%s'",
-		agents);
+	return sn_args_value(args, "join") ? SN_OK : sn_hosts_agents_check(agents, err);
 }
 
 /* The program's standard output is its own, with the answer for people on standard error. Where a

@@ -166,6 +166,19 @@ def agents_die(t, app, launcher):
             'one that is lost for good is counted: what was measured is the result', err, found.get('agents'))
 
 
+def front_is_killed(t, app, launcher):
+    """Nobody finds the secret afterwards; the program runs to its end."""
+    command = started(t, 'killed', '--launch', launcher, '--agents', 'local', '--steps', '1', app, '20000', 'together4', 'stop4')
+    measured('killed')
+    t.equal(os.stat('killed/search.secret').st_mode & 0o777, 0o600, 'the secret is the user\'s alone')
+    command.kill()
+    command.wait()
+    until(lambda: not os.path.exists('killed/search.secret') and not os.path.exists('killed/search.front'))
+    open('stop4', 'w').close()
+    err = command.communicate(timeout=100)[1]
+    t.check(err.count('done 20000\n') == 2, 'a command that is killed leaves no secret, and its program runs on', err)
+
+
 def disk_is_full(t, app, launcher):
     os.mkdir('small')
     if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', 'small'], stderr=subprocess.DEVNULL).returncode:
@@ -195,6 +208,8 @@ def bad_words(t, app):
             (['--agents', 'auto', app], 2, 'needs --phase'),
             (['--agents', 'auto', '--phase', 'auto', app], 2, 'needs --phase'),
             (['--agents', 'a | b', '--phase', 'step', app], 2, 'launcher'),
+            (['--agents', 'loca', '--phase', 'step', app], 2, "did you mean 'local'?"),
+            (['--agents', './nowhere {host}', '--phase', 'step', app], 2, "cannot run './nowhere'"),
             (['--join', '/nowhere', '--phase', 'step', app], 2, '--agents'),
             (['--agents', 'auto', '--phase', 'stap', app], 2, 'no heartbeat, function or line'),
             (['--agents', 'auto', '--phase', 'step', '@0'], 2, 'program that is run'),
@@ -215,6 +230,7 @@ def main():
         t.done()
     whole(t, app, launcher, starter)
     agents_die(t, app, launcher)
+    front_is_killed(t, app, launcher)
     disk_is_full(t, app, launcher)
     t.done()
 

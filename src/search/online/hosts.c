@@ -454,6 +454,7 @@ static sn_status folder_make(struct sn_hosts *h, struct sn_error *err)
 	secret = sn_nodes_file(h->path, "search.secret");
 	nodes = sn_nodes_file(h->path, "search.nodes");
 	journal = sn_nodes_file(h->path, "search.journal");
+	sn_nodes_sweeper_start(h->path, &h->sweeper);
 	status = sn_link_secret_make(secret, h->secret, err);
 	if (status == SN_OK && mkdir(nodes, 0700))
 		status = sn_error_errno(err, "search: cannot make the folder '%s'", nodes);
@@ -524,8 +525,10 @@ sn_status sn_online_hosts(const struct sn_online_options *options, struct sn_onl
 		status = sn_hosts_result(h, out, err);
 		sn_text_add(&out->path, h->path);
 	}
-	if (h->path)
+	if (h->path) {
 		sn_nodes_remove(h->path);
+		sn_nodes_sweeper_end(&h->sweeper);
+	}
 	return status;
 }
 

@@ -8,6 +8,8 @@
 #include <wordexp.h>
 
 #include "base/alloc.h"
+#include "base/spelling.h"
+#include "record/target.h"
 #include "search/online/hosts_parts.h"
 
 typedef SN_VEC(char *) sn_words;
@@ -118,18 +120,46 @@ void sn_hosts_agent_launch(struct sn_hosts *h, const char *host)
 		sn_vec_push(&h->launchers, pid);
 }
 
-bool sn_hosts_has_words(const char *agents)
+static sn_status program_check(const char *agents, const char *word, struct sn_error *err)
 {
-	char *line = with_host(agents, "host");
-	wordexp_t words;
-	bool has_words = !wordexp(line, &words, WRDE_NOCMD | WRDE_UNDEF);
+	static const char *const kinds[] = { "auto", "local", "ssh", "srun" };
+	struct sn_target target;
+	struct sn_error why;
+	const char *near = NULL;
 
+	if (sn_target_find(word, &target, &why) == SN_OK || !target.exit_code)
+		return SN_OK;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(agents, word) && sn_spelling_is_near(agents, kinds[i]))
+			near = kinds[i];
+	if (near)
+		return sn_error_set(err, SN_ERR_USAGE, "--agents '%s': %s; did you mean '%s'?",
+				    agents, why.sentence, near);
+	return sn_error_set(err, SN_ERR_USAGE, "--agents '%s': %s", agents, why.sentence);
+}
+
+sn_status sn_hosts_agents_check(const char *agents, struct sn_error *err)
+{
+	char *line;
+	wordexp_t words;
+	int failed;
+	sn_status status;
+
+	if (!strcmp(agents, "auto") || !strcmp(agents, "local"))
+		return SN_OK;
+	line = with_host(template_of(agents), "host");
+	failed = wordexp(line, &words, WRDE_NOCMD | WRDE_UNDEF);
 	free(line);
-	if (!has_words)
-		return false;
-	has_words = words.we_wordc > 0;
-	wordfree(&words);
-	return has_words;
+	if (failed || !words.we_wordc)
+		status = sn_error_set(err, SN_ERR_USAGE,
+				      "--agents takes auto, local, ssh, srun or the words of a "
+				      "launcher, such as 'ssh {host}', not '%s'",
+				      agents);
+	else
+		status = program_check(agents, words.we_wordv[0], err);
+	if (!failed)
+		wordfree(&words);
+	return status;
 }
 
 bool sn_hosts_has_launcher(const struct sn_hosts *h)

@@ -29,6 +29,7 @@ struct sn_hosts {
 	struct sn_phase phase;
 	char *path; /* of the experiment */
 	uint8_t secret[SN_LINK_SECRET];
+	struct sn_nodes_sweeper sweeper;
 	struct sn_link *link;
 	struct sn_journal journal;
 	bool has_journal, is_full; /* is_full: nothing more is taken */

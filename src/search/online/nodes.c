@@ -12,7 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -147,17 +149,72 @@ static void folder_empty(int parent, const char *name)
 	unlinkat(parent, name, AT_REMOVEDIR);
 }
 
-void sn_nodes_remove(const char *folder)
+static void secret_remove(int folder)
 {
 	static const char *const files[] = { "search.secret", "search.front" };
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		unlinkat(folder, files[i], 0);
+}
+
+void sn_nodes_remove(const char *folder)
+{
 	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
 		return;
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
-		unlinkat(fd, files[i], 0);
+	secret_remove(fd);
 	folder_empty(fd, "search.nodes");
 	close(fd);
+}
+
+/* A session of its own: what ends the command's group does not end it. */
+__attribute__((noreturn)) static void sweeper_run(int folder, int pipe)
+{
+	enum { PIPE = 3, FOLDER = 4, FREE = 10 };
+	int null = open("/dev/null", O_RDWR);
+	char byte;
+
+	setsid();
+	prctl(PR_SET_NAME, "sonde-sweeper");
+	folder = fcntl(folder, F_DUPFD, FREE);
+	pipe = fcntl(pipe, F_DUPFD, FREE);
+	for (int fd = 0; fd < PIPE && null >= 0; fd++)
+		dup2(null, fd);
+	dup2(pipe, PIPE);
+	dup2(folder, FOLDER);
+	closefrom(FOLDER + 1);
+	while (read(PIPE, &byte, 1) < 0 && errno == EINTR)
+		;
+	secret_remove(FOLDER);
+	_exit(0);
+}
+
+void sn_nodes_sweeper_start(const char *folder, struct sn_nodes_sweeper *out)
+{
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), ends[2];
+
+	*out = (struct sn_nodes_sweeper){ .fd = -1 };
+	if (fd >= 0 && !pipe2(ends, O_CLOEXEC)) {
+		out->pid = fork();
+		if (!out->pid) {
+			close(ends[1]);
+			sweeper_run(fd, ends[0]);
+		}
+		close(ends[0]);
+		out->fd = ends[1];
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+void sn_nodes_sweeper_end(struct sn_nodes_sweeper *sweeper)
+{
+	if (sweeper->fd >= 0)
+		close(sweeper->fd);
+	while (sweeper->pid > 0 && waitpid(sweeper->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	*sweeper = (struct sn_nodes_sweeper){ .fd = -1 };
 }
 
 /* ---- addresses ---- */

@@ -20,6 +20,8 @@
 #ifndef SN_SEARCH_ONLINE_NODES_H
 #define SN_SEARCH_ONLINE_NODES_H
 
+#include <sys/types.h>
+
 #include "search/link/link.h"
 #include "search/link/outbox.h"
 #include "search/monitor/mri.h"
@@ -44,6 +46,16 @@ void sn_node_live_folders(const char *folder, const char *name,
 			  void (*see)(void *context, const char *live_folder), void *context);
 /** Removes what only a search that goes on needs. */
 void sn_nodes_remove(const char *folder);
+
+/** A process that outlives this one, to remove the secret and the front's address from a folder. */
+struct sn_nodes_sweeper {
+	pid_t pid; /* 0: none could be started */
+	int fd;	   /* of the pipe whose end tells it that this process has ended */
+};
+/** Starts it: however this process ends, nobody finds the secret afterwards. */
+void sn_nodes_sweeper_start(const char *folder, struct sn_nodes_sweeper *out);
+/** It sweeps, and has ended. */
+void sn_nodes_sweeper_end(struct sn_nodes_sweeper *sweeper);
 
 /** Where the front listens. With `is_local` only this host can come. */
 sn_status sn_front_address_write(const char *folder, const char *address, bool is_local,

@@ -58,8 +58,9 @@ sn_status sn_online_run(const struct sn_online_options *options, struct sn_onlin
 			struct sn_error *err);
 void sn_online_free(struct sn_online *online);
 
-/** Whether `agents` is the words of a launcher, as a shell splits them; {host} stands for a host. */
-bool sn_hosts_has_words(const char *agents);
+/** Whether agents can be started so: auto, local, ssh, srun, or the words of a launcher, as a shell splits them, whose
+ *  first is a program; {host} stands for a host. SN_ERR_USAGE: not. */
+sn_status sn_hosts_agents_check(const char *agents, struct sn_error *err);
 
 /** Takes part in the search of a folder (an absolute path). By `agents`: "auto", the program is run and recorded, and the
  *  first on its host starts the host's agent; "wait", the same, but somebody else does so; "alone", this process is
