@@ -467,17 +467,18 @@ for name, head, compiler, flags, before in (('team', TEAM, 'gcc', ('-fopenmp',),
         out.write(HEAD + head + BELOW)
     below = t.compile(f'./below-{name}.c', *FLAGS, *flags, compiler=compiler, output=f'./below-{name}')
     os.environ['OMP_WAIT_POLICY'] = 'active'
-    experiment, made, again = f'x-below-{name}', [], ()
-    for seconds, runs in (('1.2', '1'), ('4', '4'), ('12', '12'), ('36', '36')):  # until the code had its turn, which is drawn
-        run = t.run('causal', '--force', '-q', *(again or ('-o', experiment)), '--target', 'exchange', '--target', 'main', '--with-callees', '--speedups', '50',
-                    '--max-time', seconds, '--runs', runs, '--', *before, below, '80')
-        made, again = [row for row in trials(experiment).get('trial', []) if row[2] == '0'], ('--from', experiment)
-        hits, samples = (sum(int(row[column]) for row in made) for column in (9, 8))
-        if samples >= 200:
+    experiment, _ = recorded('below-' + name, *before, below, '25')
+    for seconds, runs in (('1.5', '1'), ('4', '4'), ('12', '12'), ('36', '36')):  # until each code had its turn, which is drawn
+        run = t.run('causal', '--force', '-q', '--from', experiment, '--progress', 'step', '--target', 'exchange', '--target', 'main', '--with-callees',
+                    '--speedups', '50', '--max-time', seconds, '--runs', runs, '--', *before, below, '90')
+        made = trials(experiment).get('trial', [])
+        (hits, samples), (main_hits, main_samples) = ([sum(int(row[column]) for row in made if row[2] == code) for column in (9, 8)] for code in '01')
+        if samples >= 200 and main_samples >= 200:
             break
     os.environ.pop('OMP_WAIT_POLICY')
     t.equal(run.returncode, 0, f'{name}: the program is what it was')
     t.check(0 < hits < 0.25 * samples, f'{name}: a tenth of one of two is in the code that the other one waits in', (hits, samples), run.stderr)
+    t.check(main_hits > 0.25 * main_samples, f'{name}: what the threads of a region do is called by who created it', (main_hits, main_samples))
     share = {row['name']: row['cpu_share'] for row in t.show('causal', experiment=experiment)['rows']}
     t.check(0 < share['exchange'] < 0.25, f'{name}: and its share of CPU time has no waiting', share)
     t.check('main' in share, f'{name}: a second --target counts, too', share)

@@ -5,6 +5,7 @@
 #include <linux/futex.h>
 
 #include "runtime/calls/real.h"
+#include "runtime/openmp/regions.h"
 
 enum {
 	PAUSE_LEAST_NS = 20000, /* less is due again later: a pause takes 50 us more than asked */
@@ -194,6 +195,21 @@ static bool holds_one_of(const struct sn_causal *causal, const struct sn_causal_
 	return false;
 }
 
+/* The stack of who works in a parallel region ends at its body; it goes on with that of the thread that created the
+ * region, and cannot leave it before. */
+static bool is_region_in(const struct sn_thread *self, const struct sn_causal_target *target)
+{
+	for (const struct sn_region *region = sn_openmp_of(self)->region; region;
+	     region = region->outer) {
+		uint32_t is_known = atomic_load_explicit(&region->stack, memory_order_acquire);
+
+		for (uint32_t f = 0; is_known && f < region->pcs_count; f++)
+			if (is_in_ranges(target, region->pcs[f] - 1))
+				return true;
+	}
+	return false;
+}
+
 /* Frames from the leaf up to the first that decides: in the target, or in a runtime which was called below it
  * and waits. What a runtime calls back is the program's again. Of a lock no frame is in the target. */
 static bool is_in_target(const struct sn_thread *self, uint32_t number, uint64_t pc)
@@ -218,7 +234,7 @@ static bool is_in_target(const struct sn_thread *self, uint32_t number, uint64_t
 		if (is_lock && !may_wait)
 			return true;
 	}
-	return is_lock;
+	return is_lock || ((target->flags & SN_CAUSAL_WITH_CALLEES) && is_region_in(self, target));
 }
 
 /* How much a sum has grown; it begins anew in the child of a fork. */

@@ -9,12 +9,17 @@
 
 #include "runtime/core/collector.h"
 
+enum { SN_REGION_PCS_MAX = 32 };
+
 struct sn_region {
 	struct sn_unwind_regs regs; /* in the wrapper that created it */
 	uint64_t stack_end;	    /* of the creator's stack; 0: not known, no stitching */
 	struct sn_region *outer;    /* the creator's own region */
 	_Atomic uint32_t stack;	    /* 0: not walked yet; UINT32_MAX: cannot be walked */
-	bool is_exact;		    /* regs are at an instruction, not behind a call */
+	/* once it is walked: return addresses up to the region around it, innermost first, as far as there is room */
+	uint32_t pcs_count;
+	uint64_t pcs[SN_REGION_PCS_MAX];
+	bool is_exact; /* regs are at an instruction, not behind a call */
 	void (*body)(void *);
 	void *argument;
 	struct sn_openmp_team *team; /* where it is traced (trace.h); else NULL */

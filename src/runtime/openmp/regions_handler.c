@@ -49,6 +49,11 @@ static uint32_t region_stack(struct sn_thread *self, struct sn_region *region, i
 		kept = sn_ompt_drop_frames(region->outer, pcs, kept, &is_cut);
 	if (is_cut)
 		parent = region_stack(self, region->outer, now_ns);
+	/* two who walk it at once write the same */
+	uint32_t room = kept < SN_REGION_PCS_MAX ? kept : SN_REGION_PCS_MAX;
+	for (uint32_t i = 0; i < room; i++)
+		region->pcs[i] = pcs[i];
+	region->pcs_count = room;
 	uint32_t flags = result.end == SN_UNWIND_COMPLETE ? SN_STACK_COMPLETE
 			 : parent			  ? SN_STACK_STITCHED
 							  : SN_STACK_UNREADABLE;
