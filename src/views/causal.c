@@ -392,7 +392,7 @@ const struct sn_view sn_view_causal = {
 	.page_title = "Causal",
 	.page_group = "Why",
 	.page_columns =
-		"name,function,kind,verdict,cpu_share,slope,slope_low,slope_high,points,sentence",
+		"name,function,kind,verdict,cpu_share,slope,slope_low,slope_high,curve,points,sentence",
 	.is_in_report = true,
 	.fill = causal_fill,
 	.why_empty = why_no_causal,

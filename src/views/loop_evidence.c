@@ -4,13 +4,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "causal/sentence.h"
 #include "profile/companions.h"
 #include "views/summary/text_page.h"
 #include "whatif/whatif.h"
 
-enum kind { STATIC, SAMPLED, INSTANCES, VARIANTS, MEMORY, SCALING, CHANGE };
+enum kind { STATIC, SAMPLED, INSTANCES, VARIANTS, CAUSAL, MEMORY, SCALING, CHANGE };
 static const char *const kind_names[SN_LOOP_KINDS] = { "static", "sampled", "instances", "variants",
-						       "memory", "scaling", "change" };
+						       "causal", "memory",  "scaling",	 "change" };
 
 /* ---- what is missing ---- */
 
@@ -75,6 +76,16 @@ static void lacks_runs(const struct sn_loop_page *page, bool is_of_variants,
 		      is_of_variants ? "no variants of loops were run" : "no loops were counted");
 		analyze_command(page, is_of_variants ? 3 : 2, &kind->command);
 	}
+}
+
+static void lacks_experiments(const struct sn_loop_page *page, struct sn_loop_kind *kind)
+{
+	lacks(kind, "what the program would gain if it were faster was not tried");
+	sn_text_add(&kind->command, "sonde causal --from ");
+	sn_text_add_shell_word(&kind->command, page->experiment);
+	sn_text_add(&kind->command, " --target ");
+	sn_text_add_shell_word(&kind->command, page->loop->code->label);
+	sn_text_add(&kind->command, " -- PROGRAM ARGS");
 }
 
 /* What one run never has. */
@@ -150,8 +161,8 @@ static void sampled_words(const struct sn_loop_page *page, struct sn_text *text)
 		     (unsigned long long)own->samples);
 }
 
-static void tell_kinds(const struct sn_loop_page *page, const struct sn_cqa_loop *quality,
-		       struct sn_loop_told *told)
+static void tell_kinds(const struct sn_loop_page *page, const struct sn_loop_runs *runs,
+		       const struct sn_cqa_loop *quality, struct sn_loop_told *told)
 {
 	const struct sn_loop_known *known = &told->known;
 
@@ -170,6 +181,11 @@ static void tell_kinds(const struct sn_loop_page *page, const struct sn_cqa_loop
 		variants_words(known->variants, &told->kinds[VARIANTS].text);
 	else
 		lacks_runs(page, true, &told->kinds[VARIANTS]);
+	if (told->causal)
+		sn_causal_sentence(runs->causal, &runs->answers, told->causal,
+				   &told->kinds[CAUSAL].text);
+	else
+		lacks_experiments(page, &told->kinds[CAUSAL]);
 	for (unsigned k = MEMORY; k < SN_LOOP_KINDS; k++)
 		lacks_by_nature(page, (enum kind)k, &told->kinds[k]);
 }
@@ -181,12 +197,35 @@ void sn_loop_runs_find(const struct sn_profile *profile, struct sn_structures *s
 {
 	sn_instances_find(profile, &out->instances);
 	sn_variants_find(profile, structures, &out->variants);
+	out->causal = NULL;
+	if (sn_causal_log_exists(profile->experiment->path) &&
+	    sn_causal_log_open(profile->experiment->path, &out->causal, NULL) == SN_OK)
+		sn_causal_answers_find(out->causal, &out->answers);
 }
 
 void sn_loop_runs_free(struct sn_loop_runs *runs)
 {
+	if (runs->causal)
+		sn_causal_answers_free(&runs->answers);
+	sn_causal_log_free(runs->causal);
 	sn_variants_free(&runs->variants);
 	sn_instances_free(&runs->instances);
+}
+
+/* Of the loop alone, else with what it calls. */
+static const struct sn_causal_answer *answer_of(const struct sn_loop_runs *runs, const char *id)
+{
+	const struct sn_causal_answer *found = NULL;
+
+	for (size_t i = 0; runs->causal && i < runs->answers.rows.count; i++) {
+		const struct sn_causal_answer *answer = &runs->answers.rows.items[i];
+		const struct sn_causal_candidate *code =
+			&runs->causal->candidates.items[answer->candidate];
+
+		if (!strcmp(code->id, id) && (!found || !strcmp(code->kind, "loop")))
+			found = answer;
+	}
+	return found;
 }
 
 void sn_loop_tell(const struct sn_loop_page *page, const struct sn_loop_runs *runs,
@@ -218,7 +257,8 @@ void sn_loop_tell(const struct sn_loop_page *page, const struct sn_loop_runs *ru
 			out->known.variants = &out->variants;
 		}
 	sn_loop_evidence_judge(&out->known, &out->judged);
-	tell_kinds(page, quality, out);
+	out->causal = answer_of(runs, page->loop->code->id);
+	tell_kinds(page, runs, quality, out);
 }
 
 void sn_loop_told_free(struct sn_loop_told *told)
@@ -396,6 +436,15 @@ static void write_variants(const struct sn_variants *v, struct sn_json *json)
 	}
 }
 
+static void write_causal(const struct sn_loop_told *told, struct sn_json *json)
+{
+	sn_json_member_string(json, "verdict", sn_causal_verdict_names[told->causal->verdict]);
+	sn_json_member_double(json, "slope", told->causal->slope);
+	sn_json_member_double(json, "slope_low", told->causal->slope_low);
+	sn_json_member_double(json, "slope_high", told->causal->slope_high);
+	sn_json_member_string(json, "sentence", told->kinds[CAUSAL].text.chars);
+}
+
 static void write_kinds(const struct sn_loop_page *page, const struct sn_loop_told *told,
 			struct sn_json *json)
 {
@@ -410,9 +459,11 @@ static void write_kinds(const struct sn_loop_page *page, const struct sn_loop_to
 			write_static(page, told->known.quality, json);
 		else if (k == SAMPLED)
 			write_sampled(page, json);
-		else if (k == INSTANCES)
+		else if (k == INSTANCES && told->known.instances)
 			write_instances(told->known.instances, json);
-		else
+		else if (k == CAUSAL && told->causal)
+			write_causal(told, json);
+		else if (told->known.variants)
 			write_variants(told->known.variants, json);
 		sn_json_close(json);
 	}

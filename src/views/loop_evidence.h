@@ -6,6 +6,7 @@
 #define SN_VIEWS_LOOP_EVIDENCE_H
 
 #include "base/text.h"
+#include "causal/estimate.h"
 #include "views/loop_parts.h"
 #include "whatif/evidence.h"
 
@@ -13,12 +14,14 @@
 struct sn_loop_runs {
 	struct sn_instances_list instances;
 	struct sn_variants_list variants;
+	struct sn_causal_log *causal; /* NULL: no experiments */
+	struct sn_causal_answers answers;
 };
 void sn_loop_runs_find(const struct sn_profile *profile, struct sn_structures *structures,
 		       struct sn_loop_runs *out);
 void sn_loop_runs_free(struct sn_loop_runs *runs);
 
-enum { SN_LOOP_KINDS = 7 };
+enum { SN_LOOP_KINDS = 8 };
 
 /** What one kind of evidence says, or why it is missing and by which command it comes (empty: by none). */
 struct sn_loop_kind {
@@ -31,6 +34,7 @@ struct sn_loop_kind {
 struct sn_loop_told {
 	struct sn_variants variants; /* of the loop, with its level; if `known` has any */
 	struct sn_loop_known known;
+	const struct sn_causal_answer *causal; /* borrowed of the runs; NULL: none */
 	struct sn_loop_evidence judged;
 	struct sn_loop_kind kinds[SN_LOOP_KINDS];
 };

@@ -356,14 +356,16 @@ for row in log['run']:
     t.check(abs(slept - asked - excess) < 1000, 'pauses took what was asked and the excess that is told', row)
 for view in ('loops', 'functions'):
     t.check(t.run('show', view, 'x-alone').returncode == 0, f'the experiment has its {view}, too')
-t.run('causal', '--force', '--from', 'x-alone', '--target', 'hot', '--max-time', '0.3', '--runs', '1', '--', alone, '40')
+t.run('causal', '--force', '--from', 'x-alone', '--target', 'hot,#1', '--max-time', '0.3', '--runs', '1', '--', alone, '40')
 t.equal(t.show('causal', experiment='x-alone')['runs'], answer['runs'] + 1, 'later runs add to it')
 text = t.run('show', 'causal', 'x-alone').stdout
 t.check("Amdahl's law" in text and 'experiments in' in text, 'the text says what was done', text)
 summary = t.show('summary', experiment='x-alone')
 t.check('sonde show causal' in summary.get('causal', ''), 'the summary has a sentence', summary.get('causal'))
-loop = next(row['loop'] for row in t.show('loops', experiment='x-alone')['rows'] if row['function'] == 'hot')
-t.equal(t.show('loop', loop, experiment='x-alone')['causal'], [], 'the page of a loop has its answers: none of this one')
+loop, other = (t.show('loop', rank, experiment='x-alone') for rank in ('#1', '#2'))
+t.equal(len(loop['causal']), 1, 'the page of a loop has its answers')
+t.check(loop['evidence']['causal']['sentence'].startswith(loop['label']) and other['evidence']['causal'] is None and 'sonde causal --from' in other['missing']['causal']['command'],
+        'which are evidence, or it says how to get it', loop['evidence'], other['missing'])
 if browser.find():
     t.run('report', 'x-alone', '-o', 'alone.html')
     with browser.Browser() as chromium:
@@ -375,6 +377,9 @@ if browser.find():
         rows = t.show('causal', experiment='x-alone')['rows']  # without points where the machine is so busy that no effect is told
         want = [[row['name'], len(row['points']), len(row['points']) + 1, 0] if row['points'] else [row['name'], 0, 0, 1] for row in rows]
         t.equal(sorted(drawn), sorted(want), 'its curve, through the origin, or why there is none')
+        page = chromium.open('file://' + os.path.abspath('alone.html') + '#/loop')
+        t.check(page.wait("document.body.textContent.includes('what a faster piece of code would bring')"), 'as has the page of a loop', page.errors)
+        t.check(not page.evaluate("document.querySelector('main').textContent.includes('{\"speedup\"')"), 'in words')
         t.check(not page.errors, 'without an error', page.errors)
 t.equal(t.run('list', '--remove', 'x-alone').returncode, 0, 'it can be removed')
 

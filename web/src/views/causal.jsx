@@ -32,9 +32,9 @@ export function Causal({ chunks }) {
 	return <>
 		<Head title="Causal">how much less time a step of the program takes, if a piece of code takes less</Head>
 		{rows.length ? <>
-			<section class="panel curves">{rows.map((r) => <figure key={r.name}><figcaption><b><Name text={r.name} /></b> {visible(r.verdict)}, {percent(r.share)} of CPU time</figcaption>{r.points.length ? <Curve row={r} low={low} high={high} /> : <p class="dim">{visible(r.sentence)}</p>}</figure>)}</section>
+			<section class="panel curves">{rows.map((r) => <figure key={r.kind + r.name}><figcaption><b><Name text={r.name} /></b> {r.kind}: {visible(r.verdict)}, {percent(r.share)} of CPU time</figcaption>{r.points.length ? <Curve row={r} low={low} high={high} /> : <p class="dim">{visible(r.sentence)}</p>}</figure>)}</section>
 			<section class="panel"><div class="scroll"><table class="small"><thead><tr><th>Code</th><th>In</th><th>Verdict</th><th class="num">CPU</th><th class="num">Slope</th><th class="num">95 %</th><th>Spared: less for a step [95 %]</th></tr></thead>
-				<tbody>{rows.map((r) => <tr key={r.name}><td class="mono"><Name text={r.name} /></td><td class="mono"><Name text={r.of} /></td><td title={visible(r.sentence)}>{visible(r.verdict)}</td><td class="num">{percent(r.share)}</td><td class="num">{known(r.slope) ? r.slope.toFixed(2) : ''}</td>
+				<tbody>{rows.map((r) => <tr key={r.kind + r.name}><td class="mono"><Name text={r.name} /></td><td class="mono"><Name text={r.of} /></td><td title={visible(r.sentence)}>{visible(r.verdict)}</td><td class="num">{percent(r.share)}</td><td class="num">{known(r.slope) ? r.slope.toFixed(2) : ''}</td>
 					<td class="num">{known(r.low) ? `${r.low.toFixed(2)} to ${r.high.toFixed(2)}` : ''}</td><td class="wrap">{r.points.map((p) => `${whole(p.speedup)}: ${range(p)}`).join('; ')}</td></tr>)}</tbody></table></div>
 				<p class="dim">Measured by virtual speed-ups (<code>sonde causal</code>): other threads were held up while this code ran. A flat line is code that nobody waits for, however much CPU time it has; a line that bends says from where on something else is waited for. <code>sonde show causal</code> has sentences.</p></section>
 		</> : <section class="panel"><Empty>No experiments were made: sonde causal makes them.</Empty></section>}

@@ -94,7 +94,7 @@ const ofLoops = (toc.views ?? []).filter((view) => toc.chunks.find((c) => c.name
 export const LOOP_CHUNKS = ofLoops.map((view) => 'view-' + view.name);
 export const ListedOfLoop = ({ id, chunks }) => ofLoops.map((view) => {
 	const x = chunks['view-' + view.name], rows = [...Array(x.rows).keys()].filter((i) => x.loop.at(i) === id);
-	const columns = view.columns.filter((c) => !words('loops', c.key)).map((c) => tableColumn(c, x));
+	const columns = view.columns.filter((c) => c.key !== 'points' && !words('loops', c.key)).map((c) => tableColumn(c, x));
 	return rows.length > 0 && <section class="panel" key={view.name}><h2>{visible(view.title)} <span class="dim">{visible(view.what)}</span></h2><div class="scroll" style={{ maxHeight: '16rem' }}><table class="small">
 		<thead><tr>{columns.map((c) => <th key={c.key} class={c.num ? 'num' : ''} title={c.help}>{visible(c.title)}</th>)}</tr></thead>
 		<tbody>{rows.map((i) => <tr key={i}>{columns.map((c) => <td key={c.key} class={c.num ? 'num' : 'mono'}>{c.render(i)}</td>)}</tr>)}</tbody></table></div></section>;
