@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/stats.h"
 
+/* LOST_LEAST: of each rank, as some are lost where one starts (chosen: three or four in each are usual). */
 enum { SIBLINGS_LEAST = 3, LOST_LEAST = 10, SAMPLES_LEAST = 100, OUTPUT_LEAST_BYTES = 100 };
 static const double TWICE = 2, LOST_SHARE = 0.01;
 
@@ -61,7 +62,8 @@ static const char *suspicion(struct sn_campaign_state *state, const struct sibli
 {
 	struct sn_arena *arena = &state->arena;
 
-	if (f->lost >= LOST_LEAST && (double)f->lost > LOST_SHARE * (double)(f->lost + f->samples))
+	if (f->lost >= LOST_LEAST * (f->ranks > 1 ? f->ranks : 1) &&
+	    (double)f->lost > LOST_SHARE * (double)(f->lost + f->samples))
 		return sn_arena_printf(arena, "%lld of %lld samples were lost", (long long)f->lost,
 				       (long long)f->lost + (long long)f->samples);
 	if (s->cpu_s >= CPU_LEAST_S && f->cpu_s > TWICE * s->cpu_s)

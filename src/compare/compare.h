@@ -31,7 +31,8 @@ struct sn_compare_entry {
 	const char *function; /* linkage name without what compilers add to copies (.isra.0, .cold,
 				 ._omp_fn.1 ...); totals: "elapsed", "cpu" */
 	const char *name;     /* for people */
-	const char *file;     /* base name, or NULL */
+	const char *function_name;	       /* the function's, likewise; NULL: `function` */
+	const char *file;		       /* base name, or NULL */
 	uint32_t line_first, line_last, depth; /* loops */
 	double cpu_s, share;
 	double deviation_s; /* standard deviation that sampling alone gives */

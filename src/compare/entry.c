@@ -28,6 +28,7 @@ struct sn_compare_entry sn_compare_function(const struct sn_program *program, ui
 		.module = copied(arena, module_key(program, function->module)),
 		.function = sn_compare_own_name(arena, function->linkage_name),
 		.name = sn_compare_own_name(arena, function->name),
+		.function_name = sn_compare_own_name(arena, function->name),
 		.file = copied(arena, sn_base_name(function->file)),
 		.line_first = function->line,
 	};
@@ -44,6 +45,7 @@ struct sn_compare_entry sn_compare_loop(const struct sn_program *program, uint32
 		.module = copied(arena, module_key(program, loop->module)),
 		.function = sn_compare_own_name(arena, function->linkage_name),
 		.name = copied(arena, loop->code->label),
+		.function_name = sn_compare_own_name(arena, function->name),
 		.file = copied(arena, sn_base_name(loop->code->file)),
 		.line_first = loop->code->line_first,
 		.line_last = loop->code->line_last,

@@ -54,6 +54,17 @@ for words, why in ((['--format', 'json'], 'scalability'), (['--thread', '1'], '-
     done = t.run('report', 'c', *words)
     t.check(done.returncode == 2 and why in done.stderr, f'report {words[0]} of a campaign is refused', done.stderr)
 
+cpp = t.compile('''
+namespace abc { struct grid { volatile double sum; void run(long n); }; }
+__attribute__((noinline)) void abc::grid::run(long n) { for (long i = 0; i < n; i++) sum = sum + i; }
+int main() { abc::grid g{0}; g.run(100000000); return 0; }
+''', '-O1', compiler='g++', output='./cpp')
+t.run('scale', '--threads', '1', '--repeat', '1', '-o', 'cpp.c', '--', cpp)
+t.run('report', 'cpp.c', '-o', 'cpp.html')
+named = html.unescape(re.sub(r'<[^>]+>', ' ', open('cpp.html').read()))
+t.check('abc::grid::run+0x' in named and 'abc::grid::run(long)' in named and not re.search(r'in\s+_ZN', named),
+        'functions of C++ are named as people do', re.findall(r'.{30}grid.{30}', named)[:5])
+
 with open('bad.ini', 'w') as out:
     out.write(f'[default]\nprogram = {os.path.abspath("fails")}\n')
 t.run('campaign', 'run', 'bad.ini', '-o', 'bad')

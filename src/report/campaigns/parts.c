@@ -31,15 +31,29 @@ static int tenth_of(double efficiency)
 	return efficiency >= 1 ? 10 : efficiency > 0 ? (int)(10 * efficiency) : 0;
 }
 
+/* What tells where it is, if its name does not: of a loop its function, of a function without a name its module. */
+static const char *around(const struct sn_scaling_row *row)
+{
+	const struct sn_compare_entry *entry = row->entry;
+	const char *function = entry->function_name ? entry->function_name : entry->function;
+
+	if (row->kind == SN_SCALING_FUNCTION)
+		return sn_starts_with(row->name, "<function at ") ? entry->module : "";
+	/* labels of code without lines begin with it, without its parameters */
+	return row->kind == SN_SCALING_LOOP &&
+			       strncmp(row->name, function, strcspn(function, "(")) != 0
+		       ? function
+		       : "";
+}
+
 static void name_add(const struct sn_scaling_row *row, struct sn_text *out)
 {
 	sn_text_add(out, "<bdi>");
 	sn_text_add_html(out, row->name);
 	sn_text_add(out, "</bdi>");
-	if (row->kind == SN_SCALING_LOOP && row->entry->function[0] &&
-	    !sn_starts_with(row->name, row->entry->function)) {
+	if (around(row)[0]) {
 		sn_text_add(out, " <span class=\"dim\">in <bdi>");
-		sn_text_add_html(out, row->entry->function);
+		sn_text_add_html(out, around(row));
 		sn_text_add(out, "</bdi></span>");
 	}
 }

@@ -243,6 +243,10 @@ TEST(runs_unlike_their_siblings_are_suspicious)
 	CHECK_INT(judged((struct sn_run_facts){ 1, 1, 1000, 20, 1000, 1, 1, 1 }),
 		  SN_RUN_SUSPICIOUS);
 	CHECK_INT(judged((struct sn_run_facts){ 1, 1, 1000, 9, 1000, 1, 1, 1 }), SN_RUN_DONE);
+	/* three of each of four ranks, as they start */
+	CHECK_INT(judged((struct sn_run_facts){ 1, 1, 1000, 12, 1000, 4, 1, 1 }), SN_RUN_DONE);
+	CHECK_INT(judged((struct sn_run_facts){ 1, 1, 1000, 40, 1000, 4, 1, 1 }),
+		  SN_RUN_SUSPICIOUS);
 	CHECK_INT(judged((struct sn_run_facts){ 1, 1, 1000, 0, 100, 1, 1, 1 }), SN_RUN_SUSPICIOUS);
 	CHECK_INT(judged((struct sn_run_facts){ 1, NAN, -1, -1, -1, 1, 1, 1 }), SN_RUN_DONE);
 }
