@@ -242,10 +242,12 @@ static bool parse_mode(struct sn_pnd_parser *p, struct sn_pnd_var *var)
 /* NULL: there is no variable to speak of. `*ok` false: something was found. */
 static struct sn_pnd_var *parse_phase_param(struct sn_pnd_parser *p, bool *ok)
 {
+	bool is_const = sn_pnd_at_word(p, "const");
 	struct sn_pnd_var *var;
 	enum sn_pnd_type type;
 
 	*ok = false;
+	p->at += is_const;
 	if (sn_pnd_at_punct(p, SN_PUNCT3('.', '.', '.'))) {
 		sn_pnd_report(p->diags, sn_pnd_peek(p, 0)->pos, 8,
 			      "a phase takes a fixed list of parameters");
@@ -256,7 +258,7 @@ static struct sn_pnd_var *parse_phase_param(struct sn_pnd_parser *p, bool *ok)
 	var = sn_pnd_parse_declarator(p, type, SN_VAR_PARAM);
 	if (!var)
 		return NULL;
-	var->mode = var->rank ? SN_MODE_INOUT : SN_MODE_IN;
+	var->mode = var->rank && !is_const ? SN_MODE_INOUT : SN_MODE_IN;
 	*ok = true;
 	if (sn_pnd_at_word(p, "by"))
 		*ok = parse_distribution(p, var);
@@ -376,16 +378,23 @@ bool sn_pnd_parse_misspelt_phase(struct sn_pnd_parser *p)
 {
 	const struct sn_pnd_token *word = sn_pnd_peek(p, 0), *name = sn_pnd_peek(p, 1);
 	size_t words = 0;
+	bool has_type;
 
 	while (sn_pnd_peek(p, words)->kind == SN_TOK_IDENT)
 		words++;
 	if (words < 1 || words > 3 || sn_pnd_peek(p, words)->punct != '(')
 		return false;
-	if (!has_distribution(p, words) && !(words == 2 && looks_like_dist(p)))
+	has_type = words == 3 && !strcmp(word->text, "dist");
+	if (!has_distribution(p, words) && !has_type && !(words == 2 && looks_like_dist(p)))
 		return false;
 	if (words == 1)
 		sn_pnd_report(p->diags, word->pos, 0,
 			      "a phase begins with 'dist': write 'dist %.60s('", word->text);
+	else if (has_type)
+		sn_pnd_report(
+			p->diags, name->pos, 8,
+			"a phase returns no value; its results are its OUT parameters: write 'dist %.60s('",
+			sn_pnd_peek(p, 2)->text);
 	else
 		sn_pnd_report(p->diags, word->pos, 0,
 			      "a phase begins with 'dist', not '%.60s': write 'dist %.60s('",

@@ -108,6 +108,9 @@ TEST(p06_in_parameters_are_not_assigned)
 		{ BODY_MODE("IN", "A[1] = 2;"), "6:2 P06" },
 		{ BODY_MODE("IN", "A[1]++;"), "6:2 P06" },
 		{ BODY_MODE("IN", "B[1] = 1; A[1] -= 2;"), "6:12 P06" },
+		{ PARAMS("const " A4 ", const float B[N]"), "" },
+		{ "#define P 1\ndist ph(const float A[4]) { A[0] = 1; }\nint main(void) { return 0; }\n",
+		  "2:29 P06" },
 	};
 
 	CHECK_ALL(table);
@@ -142,6 +145,8 @@ TEST(p08_what_pandore_c_leaves_out)
 		{ BODY("return 1;"), "6:2 P08" },
 		{ BODY("sqrt(2.0);"), "6:2 P08" },
 		{ PARAMS(A4 ", float *B"), "4:54 P08" },
+		{ "#define P 1\ndist int ph(float A[4]) { A[0] = 1; }\nint main(void) { return 0; }\n",
+		  "2:6 P08" },
 	};
 
 	CHECK_ALL(table);
