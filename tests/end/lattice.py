@@ -128,6 +128,14 @@ for slow, where in ((0, 0), (5, 5)):
             f'the long event {slow} is the first bottleneck', first)
     t.within(got['time']['potential_parallelism'], 10 / 7, 1e-9, 'work over critical path')
 
+# One process is slow in the same line, round after round: one bottleneck, and what all its rounds lose.
+events = [{'process': p, 'index': k, 'after': [[q, k - 1] for q in range(4) if q != p] if k else [], 'file': 'a.c', 'line': 5 if p == 0 else 7,
+           'duration_s': 4 if p == 0 else 1} for k in range(6) for p in range(4)]
+write('rounds.jsonl', events)
+shown, whole = lattice('rounds.jsonl').stdout, lattice('--all', 'rounds.jsonl').stdout
+t.equal((len(re.findall(r'^  #', shown, re.M)), len(re.findall(r'^  #', whole, re.M)), 'and 5 more like it (--all shows them): together they lose 54.0 s of' in shown,
+         'like it' in whole), (1, 6, True, False), 'bottlenecks in the same line of the same process are one')
+
 # Where the events began says what was realised: process 1 starts late, and everything ends at 4 s.
 events = [{'process': 0, 'index': 0, 'duration_s': 2, 'start_s': 10},
           {'process': 0, 'index': 1, 'duration_s': 2, 'start_s': 12, 'observed': False},

@@ -140,3 +140,20 @@ void sn_segment_add_places(struct sn_text *text, const struct sn_execution *exec
 			     count - limit);
 	free(places);
 }
+
+const struct sn_execution_event *sn_segment_heaviest(const struct sn_execution *execution,
+						     const struct sn_segment *segment)
+{
+	struct place *places = sn_alloc(SN_SEGMENT_ENTRIES_MAX * sizeof(*places));
+	uint32_t count = gather(execution, segment, SN_SEGMENT_ACTS, places);
+	const struct sn_execution_event *heaviest = count ? places[0].event : NULL;
+
+	free(places);
+	return heaviest;
+}
+
+bool sn_event_does_the_same(const struct sn_execution_event *a, const struct sn_execution_event *b)
+{
+	return is_same_place(a, b) && a->work_line == b->work_line &&
+	       is_same(a->work_file, b->work_file) && is_same(a->work_label, b->work_label);
+}

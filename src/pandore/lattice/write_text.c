@@ -191,8 +191,11 @@ static void add_loss(struct sn_text *text, double lost_s)
 static void add_segment(struct sn_text *text, const struct sn_lattice_answer *answer,
 			const struct sn_segment *segment, size_t number)
 {
-	sn_text_addf(text, "  #%zu levels %u-%u: ", number, segment->level_first,
-		     segment->level_last);
+	if (segment->level_first == segment->level_last)
+		sn_text_addf(text, "  #%zu level %u: ", number, segment->level_first);
+	else
+		sn_text_addf(text, "  #%zu levels %u-%u: ", number, segment->level_first,
+			     segment->level_last);
 	if (segment->is_by_time)
 		add_interval(text, segment);
 	else if (isnan(segment->mean_out_degree))
@@ -236,30 +239,82 @@ static const char *no_bottleneck(const struct sn_lattice_answer *answer)
 	       "its cuts\n";
 }
 
+/* Segments in order; those whose time passes in the same place stand behind the first of them. */
+struct told {
+	const struct sn_segment *segment;
+	const struct sn_execution_event *heaviest;
+	bool is_told;
+};
+
+/* Tells how many of those that follow are like the first one, and marks them. */
+static size_t add_alike(struct sn_text *text, struct told *first, size_t count)
+{
+	double lost_s = first->segment->time_lost_s;
+	size_t alike = 0;
+
+	for (size_t s = 1; s < count; s++) {
+		if (first[s].is_told || !first->heaviest || !first[s].heaviest ||
+		    !sn_event_does_the_same(first->heaviest, first[s].heaviest))
+			continue;
+		first[s].is_told = true;
+		lost_s += first[s].segment->time_lost_s;
+		alike++;
+	}
+	if (!alike)
+		return 0;
+	sn_text_addf(text, "     and %zu more like it (--all shows them): together they lose ",
+		     alike);
+	sn_text_add_duration(text, lost_s);
+	sn_text_add(text, " of processes' time\n");
+	return alike;
+}
+
+static struct told *in_order(const struct sn_lattice_answer *answer)
+{
+	const struct sn_execution *execution = answer->execution;
+	size_t count = answer->segments.items.count;
+	const struct sn_segment **sorted = sn_alloc((count + 1) * sizeof(void *));
+	struct told *told = sn_alloc_zeroed(count + 1, sizeof(*told));
+
+	for (size_t s = 0; s < count; s++)
+		sorted[s] = &answer->segments.items.items[s];
+	if (!execution->has_durations)
+		qsort(sorted, count, sizeof(void *), by_narrowness);
+	for (size_t s = 0; s < count; s++) {
+		told[s].segment = sorted[s];
+		if (execution->has_durations)
+			told[s].heaviest = sn_segment_heaviest(execution, sorted[s]);
+	}
+	free(sorted);
+	return told;
+}
+
 static void add_segments(struct sn_text *text, const struct sn_lattice_answer *answer,
 			 unsigned limit)
 {
-	size_t count = answer->segments.items.count, shown = limit && limit < count ? limit : count;
-	const struct sn_segment **sorted = sn_alloc((count + 1) * sizeof(void *));
+	size_t count = answer->segments.items.count, shown = 0, behind = 0;
+	struct told *told;
 
 	if (count == 0) {
-		free(sorted);
 		sn_text_add(text, no_bottleneck(answer));
 		return;
 	}
-	for (size_t s = 0; s < count; s++)
-		sorted[s] = &answer->segments.items.items[s];
-	if (!answer->execution->has_durations)
-		qsort(sorted, count, sizeof(void *), by_narrowness);
+	told = in_order(answer);
 	sn_text_addf(text, "\n  bottlenecks, %s first\n",
 		     answer->execution->has_durations ? "what loses most time" : "the longest");
-	for (size_t s = 0; s < shown; s++)
-		add_segment(text, answer, sorted[s],
-			    (size_t)(sorted[s] - answer->segments.items.items) + 1);
-	if (shown < count)
+	for (size_t s = 0; s < count && (!limit || shown < limit); s++) {
+		if (told[s].is_told)
+			continue;
+		add_segment(text, answer, told[s].segment,
+			    (size_t)(told[s].segment - answer->segments.items.items) + 1);
+		shown++;
+		if (limit)
+			behind += add_alike(text, &told[s], count - s);
+	}
+	if (shown + behind < count)
 		sn_text_addf(text, "  and %zu more, less severe (--all shows all)\n",
-			     count - shown);
-	free(sorted);
+			     count - shown - behind);
+	free(told);
 }
 
 /* ---- Receives that could have met another message ------------------------------------------- */
