@@ -166,6 +166,12 @@ static void missing_tell(const struct sn_campaign *c, size_t missing, const char
 	sn_text_free(&retry);
 }
 
+/* What was not said counts as one. */
+static uint64_t workers_of(const struct sn_campaign_configuration *c)
+{
+	return (uint64_t)(c->ranks ? c->ranks : 1) * (c->threads ? c->threads : 1);
+}
+
 /* What the runs that are done can be looked at with: workers that differ scale, others differ or not. */
 static const char *next_command(const struct sn_campaign *c)
 {
@@ -173,8 +179,7 @@ static const char *next_command(const struct sn_campaign *c)
 	size_t count = c->plan->configurations.count;
 
 	for (size_t i = 1; i < count; i++)
-		if ((uint64_t)all[i].ranks * all[i].threads !=
-		    (uint64_t)all[0].ranks * all[0].threads)
+		if (workers_of(&all[i]) != workers_of(&all[0]))
 			return "show scalability";
 	return count > 1 ? "diff" : "report";
 }

@@ -109,6 +109,7 @@ run = t.run('campaign', 'run', path, '-o', 'first', '--seed', '5')
 lines = [line for line in run.stderr.splitlines() if line.startswith('[')]
 t.check(run.returncode == 0 and run.stdout == '' and len(lines) == 6 and 'seed 5' in run.stderr,
         'a campaign runs to its end and tells of each run', run.stderr)
+t.check(run.stderr.endswith('sonde: first; sonde show scalability first\n'), 'workers that differ may scale', run.stderr[-200:])
 got = status('first')
 t.equal(list(got), ['schema', 'campaign', 'plan', 'seed', 'level', 'order', 'runs'], 'members of sonde.campaign/1')
 t.equal(list(got['runs'][0]), ['configuration', 'repeat', 'attempt', 'block', 'position', 'state', 'exit_status',
