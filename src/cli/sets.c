@@ -435,8 +435,6 @@ enum { SPLITS = 20, SEED = 1 };
 static sn_status self_print(const struct sn_args *args, const struct cli_sets *sets, double rate,
 			    struct sn_table_view *view, struct sn_error *err)
 {
-	static const struct sn_compare_set halves[] = { { .name = "first half" },
-							{ .name = "second half" } };
 	struct sn_self_test test;
 	sn_status status = SN_OK;
 	double observed;
@@ -449,7 +447,7 @@ static sn_status self_print(const struct sn_args *args, const struct cli_sets *s
 			"the least to be compared; repeat more");
 	observed = (double)test.alarms / (double)test.comparisons;
 	if (view->format == SN_FORMAT_JSON) {
-		json_print(halves, test.last, observed);
+		json_print(test.halves, test.last, observed);
 	} else {
 		if (view->format == SN_FORMAT_TEXT)
 			printf("equal runs against each other: %zu of %zu comparisons report a "
@@ -457,9 +455,9 @@ static sn_status self_print(const struct sn_args *args, const struct cli_sets *s
 			       "The last of them:\n\n",
 			       test.alarms, test.comparisons, 100 * observed, 100 * test.rate.low,
 			       100 * test.rate.high, 100 * test.last->false_alarm_rate);
-		status = comparison_print(args, halves, test.last, view, err);
+		status = comparison_print(args, test.halves, test.last, view, err);
 	}
-	sn_set_comparison_free(test.last);
+	sn_self_test_free(&test);
 	return status;
 }
 

@@ -347,15 +347,20 @@ void sn_compare_self(const struct sn_compare_set *sets, size_t count, size_t spl
 	sn_random_seed(&random, seed);
 	for (size_t s = 0; s < count; s++)
 		for (size_t i = 0; i < splits && sets[s].count >= 2 * SN_COMPARE_RUNS_MIN; i++) {
-			struct sn_compare_set halves[2];
-
-			sn_set_comparison_free(out->last);
-			halves_make(&sets[s], &random, halves);
-			out->last = sn_compare_sets(halves, 2, 0, false_alarm_rate);
+			sn_self_test_free(out);
+			halves_make(&sets[s], &random, out->halves);
+			out->last = sn_compare_sets(out->halves, 2, 0, false_alarm_rate);
 			out->comparisons++;
 			out->alarms += out->last->findings > 0;
-			free(halves[0].runs);
-			free(halves[1].runs);
 		}
 	out->rate = sn_wilson_interval((double)out->alarms, (double)out->comparisons);
+}
+
+void sn_self_test_free(struct sn_self_test *test)
+{
+	sn_set_comparison_free(test->last);
+	free(test->halves[0].runs);
+	free(test->halves[1].runs);
+	test->last = NULL;
+	test->halves[0].runs = test->halves[1].runs = NULL;
 }

@@ -62,12 +62,15 @@ void sn_set_comparison_free(struct sn_set_comparison *comparison);
 /** What a split of equal runs into halves says of the false-alarm rate. */
 struct sn_self_test {
 	size_t comparisons, alarms;
-	struct sn_interval rate;	/* 95 % (Wilson) */
-	struct sn_set_comparison *last; /* two halves of one set; the caller frees it */
+	struct sn_interval rate;	 /* 95 % (Wilson) */
+	struct sn_set_comparison *last;	 /* two halves of one set; NULL: no set has enough runs */
+	struct sn_compare_set halves[2]; /* these; their runs borrow from the sets */
 };
 /** Splits the runs of each set at random, pair by pair of neighbouring blocks, `splits` times a set, and
- * compares the halves. Sets of fewer than six runs are left out. Runs get blocks of their own meanwhile. */
+ * compares the halves. Sets of fewer than six runs are left out. Runs get blocks of their own meanwhile. Free with
+ * sn_self_test_free. */
 void sn_compare_self(const struct sn_compare_set *sets, size_t count, size_t splits, uint64_t seed,
 		     double false_alarm_rate, struct sn_self_test *out);
+void sn_self_test_free(struct sn_self_test *test);
 
 #endif

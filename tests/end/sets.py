@@ -91,7 +91,10 @@ done = t.run('diff', '--self', 'c', '--format', 'json')
 got = json.loads(done.stdout)
 t.check(done.returncode == 0 and 0 <= got['observed_false_alarm_rate'] <= 1 and got['false_alarm_rate'] == 0.05 and
         [s['name'] for s in got['sets']] == ['first half', 'second half'], 'equal runs against each other', done.stderr)
-t.check('stated: 5.0 %' in t.run('diff', '--self', 'c').stdout, 'observed stands beside stated')
+halves = [set(s['experiments']) for s in got['sets']]
+t.check(all(len(half) >= 3 for half in halves) and not halves[0] & halves[1], 'each half has runs of its own', got['sets'])
+text = t.run('diff', '--self', 'c').stdout
+t.check('stated: 5.0 %' in text and f'second half: {len(halves[1])} runs' in text, 'observed stands beside stated', text[:300])
 
 done = t.run('check', *experiments['base'], ':', *experiments['slower'])
 t.check(done.returncode == 1 and 'function changed' in done.stdout, 'check fails on a finding', done.stdout)

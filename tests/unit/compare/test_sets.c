@@ -216,7 +216,10 @@ TEST(equal_runs_are_split_into_halves)
 	CHECK(test.alarms <= 12); /* of 30 at 5 %, not independent of each other */
 	REQUIRE(test.last != NULL);
 	CHECK_INT(test.last->set_count, 2);
-	sn_set_comparison_free(test.last);
+	CHECK_INT(test.halves[0].count, BLOCKS / 2);
+	CHECK_INT(test.halves[1].count, BLOCKS / 2);
+	CHECK(test.halves[1].runs != NULL);
+	sn_self_test_free(&test);
 	sets.sets[0].count = 5;
 	sn_compare_self(sets.sets, 1, 10, 7, 0, &test);
 	CHECK_INT(test.comparisons, 0);
