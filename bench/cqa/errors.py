@@ -3,7 +3,6 @@
 
 Prints the factor that holds in 50, 80, 90 and 95 of 100 pairs of loops of the corpus; the last is the row of
 data/machines/errors.tsv."""
-import argparse
 import bisect
 import math
 
@@ -31,12 +30,7 @@ def factor_of(errors, share):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('sonde')
-    parser.add_argument('corpus')
-    parser.add_argument('--arch', default='native')
-    parser.add_argument('--split', default='test')
-    args = parser.parse_args()
+    args = score.options_of_all().parse_args()
     rows = score.rows_of(args.corpus, args.split)
     errors = log_errors(rows, [r['cycles'] for r in score.sonde(args.sonde, [r[4] for r in rows], args.arch)])
     print(f'{args.arch} {args.split}: n {len(errors)}, ' + ', '.join(f'{100 * s:.0f} %: {factor_of(errors, s):.3f}' for s in (.5, .8, .9, .95)))

@@ -93,12 +93,18 @@ def report(name, rows, predictions, estimated):
                   f'MAPE {100 * told.mape:6.2f} % median {100 * told.median:6.2f} %  tau {told.tau:.3f}')
 
 
-def main():
+def options_of_all():
+    """What every program over a corpus is told: which sonde, which corpus, which core and which half."""
     parser = argparse.ArgumentParser()
     parser.add_argument('sonde')
     parser.add_argument('corpus')
     parser.add_argument('--arch', default='native')
     parser.add_argument('--split', default='test')
+    return parser
+
+
+def main():
+    parser = options_of_all()
     parser.add_argument('--mca')
     parser.add_argument('--worst', type=int, default=0)
     args = parser.parse_args()

@@ -64,6 +64,16 @@ static bool is_near(double value, double want)
 	return fabs(value - want) < 1e-9;
 }
 
+/* All that is measured, beside ORIG's 1 cycle an iteration. */
+static void judge_one(struct given *g, enum sn_decan_variant v, double speedup, double low,
+		      double high)
+{
+	begin(g);
+	measure(g, SN_VARIANT_ORIG, 1, 1, 1);
+	measure(g, v, speedup, low, high);
+	sn_loop_evidence_judge(&g->known, &g->out);
+}
+
 TEST(without_variants_the_static_model_is_believed_little)
 {
 	struct given g;
@@ -125,10 +135,7 @@ TEST(data_in_cache_leave_the_models_own_error)
 {
 	struct given g;
 
-	begin(&g);
-	measure(&g, SN_VARIANT_ORIG, 1, 1, 1);
-	measure(&g, SN_VARIANT_DL1, 1.01, 0.97, 1.05);
-	sn_loop_evidence_judge(&g.known, &g.out);
+	judge_one(&g, SN_VARIANT_DL1, 1.01, 0.97, 1.05);
 	CHECK(g.out.trust == SN_EVIDENCE_MEDIUM && strstr(g.out.verdict, "would not help"));
 	CHECK(is_near(advice_on(&g, "vectorize")->range.low, 4 / 1.2));
 	CHECK(is_near(advice_on(&g, "vectorize")->range.high, 4.8));
@@ -140,10 +147,7 @@ TEST(free_arithmetic_bounds_what_saves_arithmetic)
 {
 	struct given g;
 
-	begin(&g);
-	measure(&g, SN_VARIANT_ORIG, 1, 1, 1);
-	measure(&g, SN_VARIANT_LS, 1.2, 1.1, 1.3);
-	sn_loop_evidence_judge(&g.known, &g.out);
+	judge_one(&g, SN_VARIANT_LS, 1.2, 1.1, 1.3);
 	CHECK(is_near(advice_on(&g, "division")->range.high, 1.3));
 	CHECK(advice_on(&g, "division")->against != NULL);
 	CHECK(is_near(advice_on(&g, "vectorize")->range.high, 4));
