@@ -66,9 +66,10 @@ def recorded(name, path, *words):
     return 'x-' + name, run
 
 
-def caused(name, path, *words, options=(), seconds='2', runs='1'):
-    """Experiments with the program, whose output and exit status must be those of a run without. They are made whatever the machine's load."""
-    experiment, plain = recorded(name, path, *words)
+def caused(name, path, *words, options=(), seconds='2', runs='1', profiled=None):
+    """Experiments with the program, whose output and exit status must be those of a run without. They are made whatever the machine's load.
+    `profiled`: words for a shorter run, which says what is hot."""
+    experiment, plain = recorded(name, path, *(profiled or words))
     run = t.run('causal', '--force', '--from', experiment, '--max-time', seconds, '--runs', runs, *options, '--', path, *words)
     t.equal((run.returncode, run.stdout), (plain.returncode, plain.stdout), f'{name}: output and exit status are as ever')
     return experiment, run
@@ -285,6 +286,9 @@ def long_days():
     for name, text in LONG_DAYS.items():
         path = program(name, text)
         experiment, run = caused(name, path, options=('--progress', 'step', '--target', 'hot', '--speedups', '100'), seconds='2')
+        if name == 'alarms' and 'trial' in trials(experiment):
+            timed = sum(int(row[8]) for row in trials(experiment)['run'])
+            t.equal('Waits with time limits see the delays' in t.run('show', 'causal', experiment).stdout, timed > 0, 'waits that ran out of time are said')
     open('ranks.c', 'w').write(RANKS)
     for mpi, launcher in {'openmpi': ['mpirun.openmpi', '--allow-run-as-root', '--oversubscribe', '-n', '2'],
                           'mpich': ['mpirun.mpich', '-n', '2']}.items():
@@ -323,7 +327,7 @@ int main(int count, char **words)
 }
 ''')
 run = t.run('causal', '--force', '--target', 'hot,cold', '--speedups', '100', '--max-time', '5', '--runs', '1', '-o', 'x-alone',
-            '--', alone, '250')
+            '--', alone, '150')
 t.equal((run.returncode, run.stdout), (7, 'as ever\n'), 'a program of one thread: one output, its own exit status')
 t.check('one thread is at work' in run.stderr, 'it is told that its profile says it all', run.stderr)
 answer = t.show('causal', experiment='x-alone')
@@ -473,9 +477,9 @@ for name, head, compiler, flags, before in (('team', TEAM, 'gcc', ('-fopenmp',),
     below = t.compile(f'./below-{name}.c', *FLAGS, *flags, compiler=compiler, output=f'./below-{name}')
     os.environ['OMP_WAIT_POLICY'] = 'active'
     experiment, _ = recorded('below-' + name, *before, below, '25')
-    for seconds, runs in (('1.5', '1'), ('4', '4'), ('12', '12'), ('36', '36')):  # until each code had its turn, which is drawn
+    for seconds, runs in (('1.6', '1'), ('1.6', '1'), ('4', '4'), ('12', '12'), ('36', '36')):  # until each code had its turn, which is drawn
         run = t.run('causal', '--force', '-q', '--from', experiment, '--progress', 'step', '--target', 'exchange', '--target', 'main', '--with-callees',
-                    '--speedups', '50', '--max-time', seconds, '--runs', runs, '--', *before, below, '90')
+                    '--speedups', '50', '--max-time', seconds, '--runs', runs, '--', *before, below, '100')
         made = trials(experiment).get('trial', [])
         (hits, samples), (main_hits, main_samples) = ([sum(int(row[column]) for row in made if row[2] == code) for column in (9, 8)] for code in '01')
         if samples >= 200 and main_samples >= 200:
@@ -514,7 +518,7 @@ int main(int count, char **words)
 }
 ''')
 GUARDED = ('--progress', 'step', '--target', 'lock:guard,lock:other,lock:shared', '--speedups', '50')
-experiment, run = caused('guarded', guarded, '200', options=GUARDED, seconds='6')
+experiment, run = caused('guarded', guarded, '200', options=GUARDED, seconds='6', profiled=('30',))
 rows = t.show('causal', experiment=experiment)['rows']
 t.equal({(row['kind'], row['name'], row['cpu_share']) for row in rows}, {('lock', name, None) for name in ('guard', 'other', 'shared')},
         'locks are rows, whose share of CPU time nobody knows')
@@ -566,7 +570,7 @@ int main(int count, char **words)
 	return 3;
 }
 ''')
-experiment, run = caused('pair', pair, '100', options=('--progress', 'step', '--target', 'hot,hot', '--speedups', '100'), seconds='4')
+experiment, run = caused('pair', pair, '100', options=('--progress', 'step', '--target', 'hot,hot', '--speedups', '100'), seconds='4', profiled=('20',))
 log = trials(experiment)
 t.equal(len(log['candidate']), 1, 'a candidate that is named twice is one')
 last = [int(value) for value in log['run'][-1]]
@@ -816,7 +820,7 @@ t.equal(t.show('causal', experiment='x-tail')['runs'], 1, 'no other run begins')
 # a place that is reached too often for a breakpoint
 often = program('often', r'''
 __attribute__((noinline, noclone)) static void turn(int i) { __asm__ volatile("" : : "r"(i)); }
-int main(void) { for (int i = 0; i < 300; i++) { for (int k = 0; k < 1000; k++) turn(k); hot(800000); } return 0; }''')
+int main(void) { for (int i = 0; i < 100; i++) { for (int k = 0; k < 1000; k++) turn(k); hot(800000); } return 0; }''')
 recorded('often', often)
 run = t.run('causal', '--force', '--from', 'x-often', '--progress', 'turn', '--target', 'hot', '--max-time', '5', '--', often)
 if 'never reached' in run.stderr:
