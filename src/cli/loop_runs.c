@@ -232,7 +232,7 @@ sn_status sn_cli_loop_run_of(const struct sn_args *args, const struct sn_loop_ru
 	begin_s = seconds_now();
 	begin = __builtin_ia32_rdtsc();
 	run_counted(args, run, &plans, into, result);
-	if (run->variants && !(run->variants & SN_REWRITER_RECORDER))
+	if (!(run->variants & SN_REWRITER_RECORDER))
 		keep_untouched(analysis->profile,
 			       (double)(__builtin_ia32_rdtsc() - begin) / (seconds_now() - begin_s),
 			       result);

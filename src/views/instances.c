@@ -9,6 +9,10 @@
 #include "profile/companions.h"
 #include "views/loop_parts.h"
 #include "views/parts.h"
+#include "whatif/untouched.h"
+
+/* A copy that takes so much longer than the loop, and surely so, is told. */
+#define SLOWED 1.25
 
 enum {
 	I_LOOP,
@@ -341,17 +345,51 @@ static void put_notes(const struct rows *rows, const struct sn_instances *of, FI
 			label);
 }
 
+static double typical_cycles(const struct sn_instances *of)
+{
+	uint64_t iterations = of->all.timed_iterations;
+
+	for (size_t b = 0; b < of->bucket_count; b++)
+		iterations -= of->buckets[b].is_apart ? of->buckets[b].timed_iterations : 0;
+	return iterations ? (double)of->all.share_cycles / (double)iterations : NAN;
+}
+
+/* Being counted and timed may take longer than the loop itself. */
+static void put_slowed(const struct rows *rows, const struct sn_instances *of,
+		       const struct sn_untouched *untouched, FILE *out)
+{
+	const struct sn_loop *loop = rows->profile->program->loops.items[of->loop].code;
+	const struct sn_untouched_loop *before = sn_untouched_find(untouched, loop->id);
+	double was =
+		sn_untouched_cycles(untouched, before, of->has_iterations ? of->iterations : 0);
+	double is = typical_cycles(of);
+
+	if (before && is > was * SLOWED * exp(2 / sqrt((double)before->samples)))
+		fprintf(out,
+			"%s: counted and timed, an iteration takes %.2f times what it took in the run "
+			"before (%.2f cycles for %.2f): these cycles tell its instances apart, but are "
+			"not those of the loop as it is\n",
+			loop->label, is / was, is, was);
+}
+
 static void put_untimed(const struct sn_view_input *input, FILE *out)
 {
 	struct sn_instances_list list;
 	struct rows rows = { .profile = input->profile };
+	struct sn_untouched untouched;
+	struct sn_error err;
 
 	if (input->by)
 		return;
 	sn_instances_find(input->profile, &list);
 	rows.counted = list.counted;
-	for (size_t i = 0; i < list.count; i++)
+	/* without the file, as in older experiments, there is nothing to compare with */
+	(void)sn_untouched_read(list.counted->experiment->path, &untouched, &err);
+	for (size_t i = 0; i < list.count; i++) {
 		put_notes(&rows, &list.items[i], out);
+		put_slowed(&rows, &list.items[i], &untouched, out);
+	}
+	sn_untouched_free(&untouched);
 	sn_instances_free(&list);
 }
 

@@ -2,6 +2,7 @@
 #include "whatif/untouched.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,6 +109,17 @@ const struct sn_untouched_loop *sn_untouched_find(const struct sn_untouched *unt
 		if (!strcmp(untouched->loops.items[i].id, id))
 			return &untouched->loops.items[i];
 	return NULL;
+}
+
+double sn_untouched_cycles(const struct sn_untouched *untouched,
+			   const struct sn_untouched_loop *loop, uint64_t iterations)
+{
+	double cycles;
+
+	if (!loop || loop->samples < SN_UNTOUCHED_SAMPLES_LEAST || !iterations)
+		return NAN;
+	cycles = (double)loop->user_ns / 1e9 * untouched->counter_hz / (double)iterations;
+	return cycles > 0 ? cycles : NAN;
 }
 
 void sn_untouched_free(struct sn_untouched *untouched)

@@ -7,6 +7,8 @@
 
 #include "profile/profile.h"
 
+enum { SN_UNTOUCHED_SAMPLES_LEAST = 100 };
+
 /** A loop of the first run. */
 struct sn_untouched_loop {
 	const char *id;	  /* as struct sn_loop has it */
@@ -29,6 +31,10 @@ sn_status sn_untouched_read(const char *experiment_path, struct sn_untouched *ou
 /** NULL: the loop is not among them. */
 const struct sn_untouched_loop *sn_untouched_find(const struct sn_untouched *untouched,
 						  const char *id);
+/** Cycles an iteration of the loop as it was, of so many iterations in the run that counted them. NaN: unknown,
+ * as fewer than SN_UNTOUCHED_SAMPLES_LEAST samples met it (or `loop` is NULL), or nothing was counted. */
+double sn_untouched_cycles(const struct sn_untouched *untouched,
+			   const struct sn_untouched_loop *loop, uint64_t iterations);
 void sn_untouched_free(struct sn_untouched *untouched);
 
 #endif

@@ -23,7 +23,6 @@ const char *const sn_loop_variant_names[SN_VARIANTS] = { "orig", "ls",	"fp", "ar
 /* Else a gain must be so many times that difference. */
 #define BIAS_TIMES 10
 /* The share of a sampled loop is known to 2/sqrt(n): with fewer samples to a fifth and worse. */
-enum { SAMPLES_LEAST = 100 };
 /* A variant that takes so much of what the loop takes explains it. */
 #define EXPLAINS 0.9
 /* With fewer timings the interval of a median is all that was seen, and less sure than 95 %. */
@@ -562,13 +561,9 @@ static void refer(const struct sn_profile *profile, const struct sn_untouched *u
 	const struct sn_program *program = profile->program;
 	const struct sn_untouched_loop *before =
 		sn_untouched_find(untouched, program->loops.items[row->loop].code->id);
-	double cycles;
+	double cycles = sn_untouched_cycles(untouched, before, row->iterations);
 
-	if (!before || before->samples < SAMPLES_LEAST || !row->iterations ||
-	    is_within_another(list, program, row->loop))
-		return;
-	cycles = (double)before->user_ns / 1e9 * untouched->counter_hz / (double)row->iterations;
-	if (!(cycles > 0))
+	if (isnan(cycles) || is_within_another(list, program, row->loop))
 		return;
 	if (is_judged) {
 		sn_variants_refer(row, cycles, before->samples, &list->arena);

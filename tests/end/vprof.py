@@ -250,6 +250,21 @@ for rate in ('1000', '20000'):
     cut = [r for r in in_sum if not r['complete']]
     t.check(len(cut) <= len(in_sum) / 20, f'and their stacks are whole at {rate} Hz', len(cut), len(in_sum), cut[:2])
 
+# The copy beside the loop as it was: the run before is made a tenth, and ten times, of what it was.
+heading, *before = open('threads1000/untouched.tsv').read().splitlines(keepends=True)[1:]
+said = {}
+for factor in (0.1, 10):
+    with open('threads1000/untouched.tsv', 'w') as out:
+        out.write('counter_hz\t1000000000\n' + heading)
+        for line in before:
+            loop, _, _ = line.split('\t')
+            row = next((r for r in t.show('instances', '--all', experiment='threads1000')['rows'] if r['loop'] == loop and r['bucket'] == 'all'), None)
+            if row and row['cycles_mean'] and row['iterations']:
+                out.write(f'{loop}\t{round(row["cycles_mean"] * row["iterations"] * factor)}\t1000\n')
+    said[factor] = t.run('show', 'instances', 'threads1000').stdout
+t.check('counted and timed, an iteration takes' in said[0.1] and 'counted and timed, an iteration takes' not in said[10],
+        'where counting and timing slows a loop, the view says so', said)
+
 # SIGKILL: what was counted until then is there
 with open('endless.c', 'w') as out:
     out.write(r'''
