@@ -104,9 +104,15 @@ def simple(metric):
     return ('function', [f'{metric} r p0 t0 = .4', 'ranks = 2'], .4, [f'{metric} r p0 t0 = 0', 'ranks = 2'])
 
 
+def exact(metric):
+    """What was waited, as far as it was polled or blocked for."""
+    inside = ['mpi_time r p0 t0 = .4', 'mpi_point r p0 t0 = .3', 'mpi_poll r p0 t0 = .1']
+    return ('function', [f'{metric} r p0 t0 = .6', 'wait_of_peer r p0 q1 = .6'] + inside, .4, [f'{metric} r p0 t0 = 0'] + inside)
+
+
 RANKS = {
-    'MPIExcessive': simple('mpi_time'), 'LateReceiver': simple('late_receiver'),
-    'EarlyScan': simple('early_scan'), 'PollingWait': simple('mpi_poll'), 'WaitAtBarrier': waits('mpi_barrier'),
+    'MPIExcessive': simple('mpi_time'), 'LateReceiver': exact('late_receiver'),
+    'LateSender': exact('late_sender'), 'EarlyScan': exact('early_scan'), 'PollingWait': simple('mpi_poll'), 'WaitAtBarrier': waits('mpi_barrier'),
     'WaitAtNxN': waits('mpi_nxn'), 'EarlyReduce': waits('mpi_reduce'), 'LateBroadcast': waits('mpi_broadcast'),
     'BarrierCompletion': ('function', ['barrier_completion r p0 t0 = .3', 'nxn_completion r p0 t0 = .1'], .4,
                           ['barrier_completion r p0 t0 = 0', 'nxn_completion r p0 t0 = 0']),
@@ -116,7 +122,6 @@ RANKS = {
                       .4, ['large_message_bytes r p0 t0 = 80', 'large_message_time r p0 t0 = .8', 'network_peak = 100']),
     'EagerLimitDependent': ('function', ['eager_messages r p0 t0 = 5', 'messages r p0 t0 = 10', 'late_receiver r p0 t0 = .8'], .4,
                             ['eager_messages r p0 t0 = 1', 'messages r p0 t0 = 10', 'late_receiver r p0 t0 = .8']),
-    'LateSender': ('function', ['late_sender r p0 t0 = .4', 'wait_of_peer r p0 q1 = .4'], .4, ['late_sender r p0 t0 = 0']),
     'OverloadedMaster': ('function', ['wait_of_peer r p0 q1 = .4', 'ranks = 3'], .4, ['wait_of_peer r p0 q1 = .4', 'ranks = 2']),
     'MPILoadImbalance': ('', ['cpu p0 t0 = .6', 'mpi_time p0 t0 = .4', 'cpu p1 t0 = .7', 'mpi_time p1 t0 = .1', 'ranks = 2'], .4,
                          ['cpu p0 t0 = .6', 'mpi_time p0 t0 = .4', 'cpu p1 t0 = .6', 'mpi_time p1 t0 = .4', 'ranks = 2']),
