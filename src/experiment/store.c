@@ -282,6 +282,67 @@ void sn_store_list_free(struct sn_store_list *list)
 	sn_vec_free(&list->entries);
 }
 
+static bool is_campaign(const char *folder)
+{
+	struct sn_text path = { 0 };
+	struct stat st;
+	bool is_one;
+
+	sn_text_addf(&path, "%s/state.jsonl", folder);
+	is_one = !stat(path.chars, &st) && S_ISREG(st.st_mode);
+	sn_text_free(&path);
+	return is_one;
+}
+
+static sn_status no_experiment(const char *name, struct sn_error *err)
+{
+	if (is_campaign(name))
+		return sn_error_set(
+			err, SN_ERR_FORMAT,
+			"'%s' is a campaign, not an experiment; its runs are: 'sonde campaign "
+			"status' lists them",
+			name);
+	return sn_error_set(
+		err, SN_ERR_FORMAT,
+		"'%s' is not an experiment: it has no launch-key; give the folder that 'sonde "
+		"record' made",
+		name);
+}
+
+/* The first campaign in this folder; nothing is added if there is none. */
+static void campaign_find(struct sn_text *out)
+{
+	DIR *stream = opendir(".");
+	struct dirent *entry;
+
+	while (stream && !out->length && (entry = readdir(stream)))
+		if (strstr(entry->d_name, ".campaign.") && is_campaign(entry->d_name))
+			sn_text_add(out, entry->d_name);
+	if (stream)
+		closedir(stream);
+}
+
+static sn_status too_few(const char *name, size_t count, struct sn_error *err)
+{
+	struct sn_text campaign = { 0 };
+
+	if (!count)
+		campaign_find(&campaign);
+	if (campaign.length)
+		sn_error_set(
+			err, SN_ERR_NOT_FOUND,
+			"there is no experiment in this folder, but a campaign; name it ('%s') or one "
+			"of its runs ('sonde campaign status' lists them)",
+			campaign.chars);
+	else
+		sn_error_set(err, SN_ERR_NOT_FOUND,
+			     "there %s %zu experiment%s in this folder, so '%s' names none; "
+			     "make one with: sonde record ./PROGRAM",
+			     count == 1 ? "is" : "are", count, count == 1 ? "" : "s", name);
+	sn_text_free(&campaign);
+	return SN_ERR_NOT_FOUND;
+}
+
 sn_status sn_store_resolve(const char *name, struct sn_text *path, struct sn_error *err)
 {
 	struct sn_store_list list;
@@ -301,11 +362,7 @@ sn_status sn_store_resolve(const char *name, struct sn_text *path, struct sn_err
 		if (sn_is_archive(name) && sn_archive_open(name, &folder, err) != SN_OK)
 			return err ? err->status : SN_ERR_FORMAT;
 		if (!has_key(folder))
-			return sn_error_set(
-				err, SN_ERR_FORMAT,
-				"'%s' is not an experiment: it has no launch-key; give the "
-				"folder that 'sonde record' made",
-				name);
+			return no_experiment(name, err);
 		sn_text_add(path, folder);
 		return SN_OK;
 	}
@@ -316,12 +373,7 @@ sn_status sn_store_resolve(const char *name, struct sn_text *path, struct sn_err
 			"'%s' names no experiment; @0 is the newest, @-1 the one before", name);
 	status = list_by_time(".", &list, err);
 	if (status == SN_OK && (size_t)back >= list.entries.count)
-		status = sn_error_set(
-			err, SN_ERR_NOT_FOUND,
-			"there %s %zu experiment%s in this folder, so '%s' names none; "
-			"make one with: sonde record ./PROGRAM",
-			list.entries.count == 1 ? "is" : "are", list.entries.count,
-			list.entries.count == 1 ? "" : "s", name);
+		status = too_few(name, list.entries.count, err);
 	else if (status == SN_OK)
 		sn_text_add(path, list.entries.items[back].path);
 	sn_store_list_free(&list);

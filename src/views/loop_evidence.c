@@ -88,12 +88,31 @@ static void lacks_experiments(const struct sn_loop_page *page, struct sn_loop_ki
 	sn_text_add(&kind->command, " -- PROGRAM ARGS");
 }
 
+/* They have views of their own. */
+static void lacks_accesses(const struct sn_loop_page *page, struct sn_loop_kind *kind)
+{
+	bool has_them = page->profile->experiment->windows.count;
+
+	lacks(kind,
+	      has_them
+		      ? "which accesses miss which cache is told apart from the loop"
+		      : "which accesses miss which cache was not recorded; 'sonde show caches' of a run "
+			"that was tells it");
+	sn_text_add(&kind->command, has_them ? "sonde show caches " : "sonde trace --from ");
+	sn_text_add_shell_word(&kind->command, page->experiment);
+	if (has_them)
+		return;
+	sn_text_add(&kind->command, " --loops ");
+	sn_text_add_shell_word(&kind->command, page->loop->code->label);
+	sn_text_add(&kind->command, " -- PROGRAM ARGS");
+}
+
 /* What one run never has. */
 static void lacks_by_nature(const struct sn_loop_page *page, enum kind which,
 			    struct sn_loop_kind *kind)
 {
 	if (which == MEMORY) {
-		lacks(kind, "which accesses miss which cache is not measured");
+		lacks_accesses(page, kind);
 	} else if (which == SCALING) {
 		lacks(kind, "one run alone tells nothing of scaling");
 		sn_text_add(&kind->command,

@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -217,6 +218,11 @@ t.check(rows and rows[0]['state'] == 'failed' and rows[0]['experiment'] is None 
 csv = t.run('campaign', 'status', 'bad', '--format', 'csv').stdout
 t.check("'=ignores" in csv and '\n=' not in csv, 'CSV has no formulas')
 
+os.makedirs('lone/sonde.x.campaign.1')
+shutil.copy('bad/state.jsonl', 'lone/sonde.x.campaign.1')
+told = [t.run('report', cwd='lone').stderr, t.run('show', 'functions', 'bad').stderr]
+t.check('but a campaign' in told[0] and 'is a campaign, not an experiment' in told[1],
+        'who asks a campaign for an experiment is told of its runs', told)
 again = t.run('campaign', 'resume', 'bad', '--retry', '2')
 t.check(len([r for r in status('bad')['runs'] if r['configuration'] == 'asks; rm -rf /']) == 3 and
         'resume --retry 3 bad' in again.stderr, 'and so they are tried again', again.stderr)

@@ -85,6 +85,8 @@ page = t.show('loop', mix['loop'], experiment='three')
 t.equal(page['evidence']['instances']['instances'], TIMES, 'the page of a loop has instances of another run')
 t.check(page['evidence']['variants']['orig_cycles'] > 0 and page['evidence']['static'] and page['evidence']['sampled'], 'and variants, samples and the model', page['evidence'])
 t.equal(sorted(page['missing']), ['causal', 'change', 'memory', 'scaling'], 'and says what is missing')
+t.check(all(m['command'] and m['reason'] for m in page['missing'].values()) and 'sonde trace --from' in page['missing']['memory']['command'],
+        'with the command that gets it', page['missing'])
 t.check(page['verdict'] != 'unknown' and page['confidence'] in ('high', 'medium', 'low'), 'and a verdict', page['verdict'], page['confidence'])
 for a in page['advice']:
     if a['speedup'] is not None and not (a['speedup_low'] <= a['speedup_high'] and a['program_speedup_low'] <= a['program_speedup_high']):
