@@ -27,6 +27,7 @@ PROGRAMS = {
     'producers': ((), (), {'produce': False, 'consume': True}),
     'spin': ((), (), {'heavy': True, 'light': False}),
     'slices': ((), (), {'slice': True, 'serial': True}),
+    'pipe': ((), (), {'feed': True, 'eat': False}),  # --no-coz, which follows one process
     'openmp': (('-fopenmp',), (), {'large': True, 'small': False}),
     'ranks': ((), MPIRUN, {'heavy': True, 'light': False}),
     'below': (('-fopenmp',), (), {'exchange': True}),

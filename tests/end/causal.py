@@ -632,6 +632,12 @@ paid = {str(number): int(row[1]) for number, row in enumerate(trials(joined)['ru
 t.check(owed and all(owed.values()) and all(paid[number] < 0.2 * owed[number] for number in owed), 'who joins the one that is made faster pays nothing',
         owed, paid)
 
+# nor has the thread that writes heartbeats to their files, for which the program waits as it ends
+beating = program('beating', BEGIN + BEATS % (60, '') + 'nap_ms(1400); return puts("beaten") < 0; }')
+beaten, run = caused('beaten', beating, options=('--progress', 'end', '--target', 'hot', '--speedups', '100'), seconds='20', runs='2')
+t.check(any(int(row[11]) > 0 for row in trials(beaten)['trial']), 'there was something to pay', trials(beaten)['trial'])
+t.equal([int(row[1]) for row in trials(beaten)['run']], [0, 0], 'whole runs have no pauses of the thread that writes heartbeats')
+
 # nor has who reads from a pipe by a stream, or waits for room in one
 pipes = program('pipes', r'''
 static char bytes[65536];

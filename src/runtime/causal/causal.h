@@ -27,7 +27,7 @@ struct sn_causal {
 	uint64_t call; /* its struct sn_call.begin; 0: none */
 	int64_t call_ns, call_due, call_had;
 	bool is_call_sampled; /* since it began */
-	uint8_t is_beats_own; /* a thread of the heartbeats' library: its waits are no program's */
+	uint8_t is_beats_own; /* a thread of the heartbeats' library: its waits are no program's, and it owes nothing */
 	/* locks that the thread holds, outermost first; more than there is room for are not known */
 	uint64_t held[SN_CAUSAL_HELD_MOST];
 	uint32_t held_count;
