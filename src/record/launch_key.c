@@ -57,16 +57,17 @@ static int32_t rank_of_launcher(void)
 	return rank;
 }
 
+/* A batch script of Slurm has a SLURM_PROCID, but no step. */
 static int32_t rank_of_variables(void)
 {
 	int32_t rank = rank_of_launcher();
 
-	return rank >= 0 ? rank : rank_of("SLURM_PROCID");
+	return rank >= 0 || !getenv("SLURM_STEP_ID") ? rank : rank_of("SLURM_PROCID");
 }
 
 bool sn_launch_is_rank(void)
 {
-	return rank_of_launcher() >= 0 || (rank_of("SLURM_PROCID") >= 0 && getenv("SLURM_STEP_ID"));
+	return rank_of_variables() >= 0;
 }
 
 void sn_launch_key(const char *host, struct sn_text *key, int32_t *rank)

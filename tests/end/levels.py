@@ -148,6 +148,13 @@ for command in 'vprof', 'decan', 'trace':
             f'{command}: a rank that names no experiment starts nothing', run.returncode, run.stderr)
 run = t.run('vprof', '-q', '-o', 'batch.1', '--', app, 20, env={**os.environ, 'SLURM_JOB_ID': '7', 'SLURM_PROCID': '0'})
 t.check('--from' not in run.stderr and os.path.exists('batch.1') or 'no sample' in run.stderr, 'a batch script of Slurm is no rank', run.returncode, run.stderr)
+batch = {**os.environ, 'SLURM_JOB_ID': '7', 'SLURM_PROCID': '0', 'SLURM_NTASKS': '4'}
+for name in ('batched.1', 'batched.2'):  # both of one parent, and two launches all the same
+    t.run('record', '-q', '-o', name, app, 20, env=batch)
+t.equal([[row['rank'] for row in t.show('processes', name)['rows']] for name in ('batched.1', 'batched.2')], [[None], [None]],
+        'nor are programs that it starts')
+t.equal([row['rank'] for row in t.show('processes', t.run('record', '-q', '-o', 'step.1', app, 20, env={**batch, 'SLURM_STEP_ID': '0'}) and 'step.1')['rows']], [0],
+        'those of a step are ranks')
 run = t.run('run', '--no-page', '--level', '2', '--loops', 'top:0', app, 20)
 t.check(run.returncode == 125 and not run.stdout and '--loops takes' in run.stderr, 'what is wrong with --loops is said before the first run', run)
 for words, says in ((('--from', 'two', '--', 'sleep', '0'), 'is of'), (('--from', 'two', '-o', 'else', '--', app, 20), '-o goes without it')):

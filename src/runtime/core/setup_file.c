@@ -65,8 +65,8 @@ static void describe_rank(struct sn_data_header *header)
 
 	header->rank = number_of(ranks);
 	header->rank_count = number_of(counts);
-	/* slurm sets its variables in batch scripts too, where there is one task and no rank */
-	if (header->rank < 0 && number_of(slurm_count) > 1) {
+	/* slurm sets its variables in batch scripts too, which are no step, and no rank */
+	if (header->rank < 0 && getenv("SLURM_STEP_ID") && number_of(slurm_count) > 1) {
 		header->rank = number_of(slurm_rank);
 		header->rank_count = number_of(slurm_count);
 	}
