@@ -137,10 +137,47 @@ static void drop_scopes_of_arguments(struct sn_text *text)
 	}
 }
 
+/* The length of " (FILE:LINE)" at the end of a name; 0: it ends otherwise. */
+static size_t place_length(const struct sn_text *text)
+{
+	const char *blank = text->length ? memrchr(text->chars, ' ', text->length) : NULL;
+	const char *line = text->length ? memrchr(text->chars, ':', text->length) : NULL;
+
+	if (!blank || blank == text->chars || blank[1] != '(' || !line || line < blank ||
+	    strcmp(line + 1 + strspn(line + 1, "0123456789"), ")") != 0)
+		return 0;
+	return strlen(blank);
+}
+
+static void elide_name(struct sn_text *text, size_t columns);
+
+/* The place stays, and of the name its parameters go first. */
+static void elide_placed_name(struct sn_text *text, size_t place, size_t columns)
+{
+	struct sn_text out = { 0 };
+
+	sn_text_add_bytes(&out, text->chars, text->length - place);
+	if (out.length > columns - place)
+		replace(&out, sn_name_stem_length(out.chars), out.length, "");
+	if (out.length > columns - place)
+		elide_name(&out, columns - place);
+	sn_text_add(&out, text->chars + text->length - place);
+	sn_text_free(text);
+	*text = out;
+}
+
 static void elide_name(struct sn_text *text, size_t columns)
 {
-	size_t result, scope;
+	size_t result, scope, place = place_length(text);
 
+	if (place && place + NAME_COLUMNS_LEAST / 2 <= columns) {
+		elide_placed_name(text, place, columns);
+		return;
+	}
+	if (place) { /* the name is worth more */
+		replace(text, text->length - place, text->length, "");
+		replace(text, sn_name_stem_length(text->chars), text->length, "");
+	}
 	drop_anonymous(text);
 	drop_scopes_of_arguments(text);
 	if (text->length <= columns)

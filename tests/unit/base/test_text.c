@@ -176,6 +176,10 @@ TEST(what_tells_rows_apart_stays)
 		{ "time by kind of work: the program, MPI, OpenMP", 30,
 		  "time by kind of work: the.." },
 		{ "__memcpy_avx_unaligned_erms_and_more", 24, "__memcpy_avx_u..and_more" },
+		{ "void std::__invoke_impl<void, work, int>(std::__invoke_other, work&&) (invoke.h:61)",
+		  36, "std::__invoke_impl<..> (invoke.h:61)" },
+		{ "std::thread::_State_impl<a<b, c> >::_M_run() (std_thread.h:210)", 24,
+		  "..::_M_run" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
