@@ -400,6 +400,80 @@ static bool says_something(const char *line, size_t length)
 	return false;
 }
 
+/* A rule, as Open MPI draws one above and one below what it has to say. */
+static bool is_rule(const char *line, size_t length)
+{
+	size_t dashes = 0;
+
+	while (dashes < length && line[dashes] == '-')
+		dashes++;
+	return length >= 20 && dashes == length;
+}
+
+static size_t line_length(const char *line, const char *end)
+{
+	const char *newline = memchr(line, '\n', (size_t)(end - line));
+
+	return newline ? (size_t)(newline - line) : (size_t)(end - line);
+}
+
+/* What launchers add behind the words of a program that failed. */
+static bool is_epilogue(const char *words)
+{
+	return sn_starts_with(words, "Primary job ") ||
+	       sn_starts_with(words, "mpirun detected that ") ||
+	       sn_starts_with(words, "prterun detected that ");
+}
+
+/* The first paragraph of a box, on one line. */
+static void box_add(const char *from, const char *end, struct sn_text *out)
+{
+	for (const char *line = from; line < end;) {
+		size_t length = line_length(line, end);
+
+		if (says_something(line, length))
+			sn_text_addf(out, "%s%.*s", out->length ? " " : "", (int)length, line);
+		else if (out->length)
+			return;
+		line += length + 1;
+	}
+}
+
+/* Walks on to the last line that says something, boxes as a whole. `words` gets it. */
+static void words_find(const char *bytes, const char *end, bool begins_in_box,
+		       struct sn_text *words)
+{
+	const char *box = begins_in_box ? bytes : NULL;
+	struct sn_text text = { 0 };
+
+	for (const char *line = bytes; line < end;) {
+		size_t length = line_length(line, end);
+
+		sn_text_clear(&text);
+		if (!is_rule(line, length)) {
+			if (!box && says_something(line, length))
+				sn_text_add_bytes(&text, line, length);
+		} else if (box) {
+			box_add(box, line, &text);
+			box = NULL;
+		} else {
+			box = line + length + 1;
+		}
+		if (text.length && !(words->length && is_epilogue(text.chars))) {
+			sn_text_clear(words);
+			sn_text_add_bytes(words, text.chars, text.length);
+		}
+		line += length + 1;
+	}
+	/* one rule alone is none of a box */
+	for (const char *line = box ? box : end; line < end; line += line_length(line, end) + 1)
+		if (says_something(line, line_length(line, end))) {
+			sn_text_clear(words);
+			sn_text_add_bytes(words, line, line_length(line, end));
+		}
+	sn_text_free(&text);
+}
+
 void sn_last_words(const char *path, struct sn_text *out)
 {
 	char bytes[LAST_BYTES];
@@ -408,20 +482,18 @@ void sn_last_words(const char *path, struct sn_text *out)
 	ssize_t got =
 		fd >= 0 ? pread(fd, bytes, sizeof(bytes), size > LAST_BYTES ? size - LAST_BYTES : 0)
 			: 0;
+	const char *end = bytes + (got > 0 ? got : 0);
+	struct sn_text words = { 0 };
+	size_t rules = 0;
 
 	if (fd >= 0)
 		close(fd);
-	for (size_t end = got > 0 ? (size_t)got : 0; end;) {
-		size_t first = end;
-
-		while (first && bytes[first - 1] != '\n')
-			first--;
-		if (says_something(bytes + first, end - first)) {
-			size_t length = end - first < LAST_MOST ? end - first : LAST_MOST;
-
-			sn_text_add_printable(out, bytes + first, length);
-			return;
-		}
-		end = first ? first - 1 : 0;
-	}
+	for (const char *line = bytes; line < end; line += line_length(line, end) + 1)
+		rules += is_rule(line, line_length(line, end));
+	/* boxes are closed in the end: the first rule of an odd number closes what was cut off */
+	words_find(bytes, end, size > LAST_BYTES && rules % 2, &words);
+	if (words.length)
+		sn_text_add_printable(out, words.chars,
+				      words.length < LAST_MOST ? words.length : LAST_MOST);
+	sn_text_free(&words);
 }

@@ -227,6 +227,29 @@ again = t.run('campaign', 'resume', 'bad', '--retry', '2')
 t.check(len([r for r in status('bad')['runs'] if r['configuration'] == 'asks; rm -rf /']) == 3 and
         'resume --retry 3 bad' in again.stderr, 'and so they are tried again', again.stderr)
 
+# ---- what launchers say ----
+with open('refuses', 'w') as out:
+    out.write('''#!/bin/sh
+case $1 in
+    slots) printf '%s\\n' "$RULE" 'There are not enough slots for the 9' 'that were asked for.' '' 'Ask for fewer to' 'launch.' "$RULE" >&2;;
+    fails) printf '%s\\n' 'disk quota exceeded' "$RULE" 'Primary job  ended' 'badly.' "$RULE" "$RULE" \\
+        'mpirun detected that one failed.' '' '  Exit code:    1' "$RULE" >&2;;
+    rule) printf '%s\\n' 'begins' "$RULE" 'no such file' >&2;;
+esac
+exit 1
+''')
+os.chmod('refuses', 0o755)
+plan('refused.ini', f'''[default]
+program = {os.path.abspath('refuses')}
+environment.RULE = {74 * '-'}
+[sweep]
+arguments = slots fails rule
+''')
+t.run('campaign', 'run', 'refused.ini', '-o', 'refused', '-q')
+t.equal({r['configuration'].split('=')[-1]: r['reason'] for r in status('refused')['runs']},
+        {'slots': 'exit status 1: There are not enough slots for the 9 that were asked for.', 'fails': 'exit status 1: disk quota exceeded',
+         'rule': 'exit status 1: no such file'}, 'the last words are of what was wrong, not of how launchers end')
+
 # ---- builds ----
 os.mkdir('src')
 plan('src/x.c', 'int main(void) { volatile double x = 1; for (int i = 0; i < 20000000; i++) x *= 1.01; return 0; }\n')
