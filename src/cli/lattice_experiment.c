@@ -9,6 +9,11 @@
 sn_status sn_lattice_experiment_damage(const struct sn_lattice_experiment *experiment,
 				       struct sn_error *err)
 {
+	const char *launch = experiment->analysis->experiment->damaged_launch;
+
+	if (launch)
+		return sn_error_set(err, SN_ERR_FORMAT,
+				    "%s; ranks of it are missing, and what they ordered", launch);
 	if (!experiment->mpi->damaged)
 		return SN_OK;
 	return sn_error_set(

@@ -288,6 +288,9 @@ struct sn_experiment {
 	uint32_t processes_not_measured; /* static, setuid, 32-bit, not followed */
 	bool is_windowed; /* only parts were measured: --delay, --duration, a pause by signal */
 	bool is_salvaged; /* the run did not end cleanly; what was committed is here */
+	const char *
+		damaged_launch; /* the sentence on a record of a launch that cannot be read: its processes
+				     * may be missing; NULL: none */
 	SN_VEC(const char *) warnings; /* sentences: fall-backs, what was not measured */
 	SN_VEC(struct sn_environment_variable) environment;
 	const struct sn_campaign_mark *campaign; /* that it is a run of; NULL: none */

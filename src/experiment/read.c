@@ -78,6 +78,7 @@ static void launches_read(struct sn_experiment *e, struct launches *launches)
 			sn_vec_push(&launches->items, launch);
 		} else {
 			e->is_salvaged = true;
+			e->damaged_launch = sn_arena_strdup(&e->arena, err.sentence);
 			warn(e, err.sentence);
 		}
 	}

@@ -3,6 +3,7 @@ wildcard receives, a mutual exclusion that one of two variants violates, and cou
 import glob
 import json
 import os
+import re
 import shutil
 
 from sonde_test import HERE, Test
@@ -323,6 +324,15 @@ def names(mpi):
     run = t.run('lattice', '-f', 'json', f'cut.{mpi}')
     t.check(run.returncode == 5 and 'damaged' in (json.loads(run.stdout)['fault'] or '') if run.stdout else run.returncode == 5,
             f'{mpi}: a damaged trace is told with its answer', run.returncode, run.stderr)
+    shutil.copytree(f'race.{mpi}', f'lost.{mpi}')
+    os.truncate(sorted(glob.glob(f'lost.{mpi}/launch.*.json'))[-1], 200)
+    run = t.run('lattice', f'lost.{mpi}')
+    t.check(run.returncode == 5 and 'launch.' in run.stderr and 'missing' in run.stderr, f'{mpi}: so is a damaged record of a rank', run.returncode, run.stderr)
+    shown, whole = t.run('lattice', f'race.{mpi}').stdout, t.run('lattice', '--all', f'race.{mpi}').stdout
+    count = int(re.search(r'that they could have met: (\d+)', whole)[1])
+    cut = re.search(r'and (\d+) more \(--all shows all\)\n', shown[shown.index('that they could have met'):])
+    t.equal((whole.count(', could have met  '), shown.count(', could have met  ') + (int(cut[1]) if cut else 0)), (count, count),
+            f'{mpi}: races that are not shown are counted')
 
 
 for mpi in MPIS:

@@ -330,10 +330,23 @@ static void add_event(struct sn_text *text, const struct sn_lattice_answer *answ
 		sn_text_addf(text, " (%s:%u)", event->file, event->line);
 }
 
-static void add_races(struct sn_text *text, const struct sn_lattice_answer *answer)
+static void add_race(struct sn_text *text, const struct sn_lattice_answer *answer,
+		     const struct sn_lattice_race *race)
+{
+	sn_text_add(text, "     ");
+	add_event(text, answer, race->receive);
+	sn_text_add(text, "  met  ");
+	add_event(text, answer, race->sent);
+	sn_text_add(text, ", could have met  ");
+	add_event(text, answer, race->other);
+	sn_text_add(text, "\n");
+}
+
+/* Without a limit all of them; else some, each pair of places once. */
+static void add_races(struct sn_text *text, const struct sn_lattice_answer *answer, unsigned limit)
 {
 	const struct sn_lattice_run *run = &answer->run;
-	unsigned shown = 0;
+	size_t shown = 0;
 
 	if (!run->wildcard_count)
 		return;
@@ -341,18 +354,15 @@ static void add_races(struct sn_text *text, const struct sn_lattice_answer *answ
 		     "\n  receives from any source %" PRIu64
 		     "; other messages that they could have met: %zu\n",
 		     run->wildcard_count, run->race_count);
-	for (size_t i = 0; i < run->race_count && shown < PLACES_SHOWN; i++) {
-		if (sn_lattice_race_is_repeated(answer, i))
+	for (size_t i = 0; i < run->race_count && (!limit || shown < PLACES_SHOWN); i++) {
+		if (limit && sn_lattice_race_is_repeated(answer, i))
 			continue;
 		shown++;
-		sn_text_add(text, "     ");
-		add_event(text, answer, run->races[i].receive);
-		sn_text_add(text, "  met  ");
-		add_event(text, answer, run->races[i].sent);
-		sn_text_add(text, ", could have met  ");
-		add_event(text, answer, run->races[i].other);
-		sn_text_add(text, "\n");
+		add_race(text, answer, &run->races[i]);
 	}
+	if (shown < run->race_count)
+		sn_text_addf(text, "     and %zu more (--all shows all)\n",
+			     run->race_count - shown);
 }
 
 /* ---- Waiting -------------------------------------------------------------------------------- */
@@ -419,7 +429,7 @@ void sn_lattice_write_text(const struct sn_lattice_answer *answer, unsigned segm
 	if (sn_lattice_answer_is_exact(answer))
 		add_histogram(&text, &profile->windows.items[0].counts);
 	add_bars(&text, profile);
-	add_races(&text, answer);
+	add_races(&text, answer, segment_limit);
 	add_segments(&text, answer, segment_limit);
 	fputs(text.chars, out);
 	sn_text_free(&text);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "pandore/runtime/measure.h"
@@ -143,37 +144,77 @@ static const char *output_path(const char *variable, const char *ending, char *b
 	return buffer;
 }
 
-static FILE *open_output(const char *path)
-{
-	FILE *out = fopen(path, "w");
+/* A file is written beside its place, and takes it when it is whole. */
+struct output {
+	const char *path;
+	char part[4096 + 32];
+	struct timespec begun;
+	bool is_late; /* its run is over, and another may have ended since */
+	FILE *out;
+};
 
-	if (!out)
+static bool open_output(struct output *o, const char *path, bool is_late)
+{
+	struct stat there;
+
+	*o = (struct output){ .path = path, .is_late = is_late };
+	clock_gettime(CLOCK_REALTIME, &o->begun);
+	/* a pipe, a device or a link is no file that another could take the place of */
+	if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode))
+		snprintf(o->part, sizeof(o->part), "%s", path);
+	else
+		snprintf(o->part, sizeof(o->part), "%s.part-%d", path, (int)getpid());
+	o->out = fopen(o->part, "w");
+	if (!o->out)
 		perror(path);
-	return out;
+	return o->out != NULL;
 }
 
-static void close_output(FILE *out, const char *path)
+/* What stands there was written since this file was begun. */
+static bool is_newer(const struct output *o)
 {
-	int failed = ferror(out);
+	struct stat there;
 
-	if (fclose(out) || failed)
-		fprintf(stderr, "sonde: pandore: cannot write '%s'\n", path);
+	return stat(o->path, &there) == 0 && (there.st_mtim.tv_sec > o->begun.tv_sec ||
+					      (there.st_mtim.tv_sec == o->begun.tv_sec &&
+					       there.st_mtim.tv_nsec > o->begun.tv_nsec));
 }
 
-void pd_write_profile(const struct pd_node_measure *nodes)
+static void close_output(struct output *o)
+{
+	int failed = ferror(o->out);
+	bool is_apart = strcmp(o->part, o->path) != 0;
+
+	failed |= fclose(o->out) != 0;
+	if (!failed && is_apart && o->is_late && is_newer(o)) {
+		fprintf(stderr,
+			"sonde: pandore: '%s' is of a later run and stays; what this run measured is in '%s'\n",
+			o->path, o->part);
+		return;
+	}
+	if (!failed && is_apart)
+		failed = rename(o->part, o->path) != 0;
+	if (!failed)
+		return;
+	fprintf(stderr, "sonde: pandore: cannot write '%s'\n", o->path);
+	if (is_apart)
+		unlink(o->part);
+}
+
+void pd_write_profile(const struct pd_node_measure *nodes, bool is_late)
 {
 	char buffer[4096];
 	const char *path =
 		output_path("SONDE_PANDORE_PROFILE", ".profile.json", buffer, sizeof(buffer));
-	FILE *out = open_output(path);
+	struct output o;
 
-	if (!out)
+	if (!open_output(&o, path, is_late))
 		return;
-	write_head(out);
-	write_traffic(out, nodes);
-	write_points(out, nodes);
-	write_times(out, nodes);
-	close_output(out, path);
+	write_head(o.out);
+	write_traffic(o.out, nodes);
+	write_points(o.out, nodes);
+	write_times(o.out, nodes);
+	close_output(&o);
 }
 
 static void write_after(FILE *out, int node, const struct pd_event *e, const uint32_t *wait)
@@ -266,20 +307,20 @@ static uint64_t cpus_of(const struct pd_node_measure *nodes)
 	return sum;
 }
 
-void pd_write_trace(const struct pd_node_measure *nodes)
+void pd_write_trace(const struct pd_node_measure *nodes, bool is_late)
 {
 	char buffer[4096];
 	const char *path =
 		output_path("SONDE_PANDORE_TRACE", ".trace.jsonl", buffer, sizeof(buffer));
-	FILE *out = open_output(path);
+	struct output o;
 
-	if (!out)
+	if (!open_output(&o, path, is_late))
 		return;
-	fprintf(out, "{\"processes\":%d,\"cpus\":%llu}\n", pd_state.program->nodes,
+	fprintf(o.out, "{\"processes\":%d,\"cpus\":%llu}\n", pd_state.program->nodes,
 		(unsigned long long)cpus_of(nodes));
 	for (int n = 0; n < pd_state.program->nodes; n++)
-		write_node_events(out, n, &nodes[n]);
-	close_output(out, path);
+		write_node_events(o.out, n, &nodes[n]);
+	close_output(&o);
 }
 
 /* ---- while it runs ---- */

@@ -188,11 +188,12 @@ static void write_what_is_kept(void)
 				"end is lost\n");
 		return;
 	}
-	make_consistent(nodes);
-	if (p->has_profile)
-		pd_write_profile(nodes);
-	if (p->has_trace)
-		pd_write_trace(nodes);
+	if (p->has_profile) /* first: a long trace takes its time */
+		pd_write_profile(nodes, true);
+	if (p->has_trace) {
+		make_consistent(nodes);
+		pd_write_trace(nodes, true);
+	}
 	fprintf(stderr,
 		"sonde: pandore: the run ended before its time; the %s what was measured "
 		"until then\n",

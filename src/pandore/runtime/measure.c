@@ -410,7 +410,7 @@ void pd_measure_collect(void)
 	if (p->has_trace)
 		pd_live_end();
 	if (p->has_profile)
-		pd_write_profile(nodes);
+		pd_write_profile(nodes, false);
 	if (p->has_trace)
-		pd_write_trace(nodes);
+		pd_write_trace(nodes, false);
 }

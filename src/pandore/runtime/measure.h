@@ -57,9 +57,9 @@ bool pd_keep_open(int process, struct pd_measured *kept);
 void *pd_keep_grow(int process, enum pd_measured_list list, void *old, size_t old_bytes,
 		   size_t bytes);
 
-/* files.c */
-void pd_write_profile(const struct pd_node_measure *nodes);
-void pd_write_trace(const struct pd_node_measure *nodes);
+/* files.c: `is_late` by a keeper, which leaves alone what a later run has written meanwhile */
+void pd_write_profile(const struct pd_node_measure *nodes, bool is_late);
+void pd_write_trace(const struct pd_node_measure *nodes, bool is_late);
 
 /**
  * SONDE_PANDORE_LIVE names a file to which the processes append each event of a traced program as
