@@ -1178,6 +1178,9 @@ def sizes():
     ran = run(sonde, 'pandore', 'compile', 'late.pnd', '-e', '-n', '3')
     check(ran.returncode == 0 and 'sizes that the run decides (--with NAME=VALUE gives them) at line 3' in ran.stdout,
           '--explain says which sizes', ran.stdout)
+    check('PD_NODES' not in ran.stdout, '--explain names nothing of the generated program', ran.stdout)
+    told = json.loads(run(sonde, 'pandore', 'compile', 'late.pnd', '-e', '-n', '3', '-f', 'json').stdout)
+    check(told['nodes'] == 3, '--explain as JSON: the number it counted with', told['nodes'])
     text = re.sub(r'(?s)static void step.*', '', source).replace('A[K[j]][j]', 'A[n - 1 - i][j]')
     write('late.pnd', text + '''int main(int argc, char **argv)
 {

@@ -46,7 +46,7 @@ bool sn_pnd_compile(struct sn_pnd_diags *diags, const struct sn_pnd_options *opt
 	if (!diags->is_cut)
 		sn_pnd_parse(&program);
 	ok = !diags->errors;
-	out->nodes = program.nodes;
+	out->nodes = program.nodes ? program.nodes : options->nodes;
 	for (const struct sn_pnd_phase *ph = program.phases; ph; ph = ph->next)
 		sn_vec_push(&out->phases, ph->name);
 	out->unknown_given = take_given(&program, options);

@@ -58,8 +58,8 @@ struct sn_pnd_result {
 	struct sn_text code;	 /* C; empty after errors */
 	struct sn_text explain;	 /* how each statement was translated, and the messages to expect */
 	struct sn_text messages; /* the messages alone */
-	const char *unknown_given; /* given for a parameter that no phase has; NULL: none */
-	int nodes;
+	const char *unknown_given;   /* given for a parameter that no phase has; NULL: none */
+	int nodes;		     /* of the source, or to count with; 0: the run decides */
 	SN_VEC(const char *) phases; /* their names */
 	/* with options->explain: */
 	SN_VEC(struct sn_pnd_remark) remarks;

@@ -476,6 +476,22 @@ static void explain_stmt(struct explainer *x, const struct sn_pnd_stmt *s)
 	}
 }
 
+/* The generated program's name of "nodes" becomes the user's. */
+static void name_nodes(struct sn_text *text)
+{
+	static const char generated[] = "PD_NODES";
+	struct sn_text out = { 0 };
+	const char *at = text->length ? text->chars : "", *next;
+
+	for (; (next = strstr(at, generated)) != NULL; at = next + strlen(generated)) {
+		sn_text_add_bytes(&out, at, (size_t)(next - at));
+		sn_text_add(&out, "nodes");
+	}
+	sn_text_add(&out, at);
+	sn_text_free(text);
+	*text = out;
+}
+
 void sn_pnd_explain_phase(struct sn_predictor *p, const struct sn_pnd_phase *ph,
 			  struct sn_text *out)
 {
@@ -493,4 +509,5 @@ void sn_pnd_explain_phase(struct sn_predictor *p, const struct sn_pnd_phase *ph,
 		if (v->rank)
 			explain_array(&x, ph, v);
 	explain_stmt(&x, ph->body);
+	name_nodes(out);
 }
