@@ -22,8 +22,12 @@
 #include "campaign/launch.h"
 #include "campaign/schedule.h"
 #include "experiment/campaign_mark.h"
+#include "experiment/companions.h"
 #include "experiment/experiment.h"
 #include "experiment/store.h"
+
+/* A level may take so many times what a run may. */
+enum { LEVEL_RUNS_MOST = 10 };
 
 /* Durations of a configuration's runs, from which the time left is foretold. */
 struct pace {
@@ -147,16 +151,20 @@ static void counts_take(const struct engine *e, struct sn_campaign_progress *p)
 	p->left_spread_s = 2 * sqrt(variance_sum);
 }
 
-static void tell(struct engine *e, const struct sn_campaign_attempt *run, uint32_t configuration,
-		 bool has_ended)
+static void tell_of(struct engine *e, uint32_t configuration, struct sn_campaign_progress p)
 {
-	struct sn_campaign_progress p = { .run = run, .has_ended = has_ended };
-
 	if (!e->options->tell)
 		return;
 	counts_take(e, &p);
 	p.configuration = sn_campaign_configuration_name(e->campaign, configuration);
 	e->options->tell(e->options->context, &p);
+}
+
+static void tell(struct engine *e, const struct sn_campaign_attempt *run, uint32_t configuration,
+		 bool has_ended)
+{
+	tell_of(e, configuration,
+		(struct sn_campaign_progress){ .run = run, .has_ended = has_ended });
 }
 
 /* ---- builds ---- */
@@ -360,6 +368,7 @@ static void run_judge(struct engine *e, struct sn_campaign_attempt *a, int exit_
 		fail(a, arena, path, "the recording did not end");
 	else if (!sn_run_is_as_asked(&a->facts, c->ranks ? c->ranks : 1, c->threads, &reason))
 		fail(a, arena, "", reason.chars);
+	a->level = a->state == SN_RUN_DONE;
 	mark_write(e, a, path);
 	sn_text_free(&reason);
 	sn_experiment_free(x);
@@ -437,16 +446,127 @@ static sn_status run_one(struct engine *e, const struct sn_campaign_next *next,
 	return status;
 }
 
-/* What the budget is compared with: time used before, and now, and by the next run. */
-static bool has_budget(const struct engine *e, const struct sn_campaign_next *next)
+/* What the budget is compared with: time used before, and now, and by what comes, in runs of the configuration. */
+static bool has_budget(const struct engine *e, uint32_t configuration, double runs)
 {
 	double budget = e->options->budget_s > 0 ? e->options->budget_s : plan_of(e)->budget_s;
 	double mean, variance;
 
 	if (!(budget > 0))
 		return true;
-	pace_of(e, next->configuration, &mean, &variance);
-	return e->used_s + sn_now_s() - e->began_s + (isnan(mean) ? 0 : mean) <= budget;
+	pace_of(e, configuration, &mean, &variance);
+	return e->used_s + sn_now_s() - e->began_s + (isnan(mean) ? 0 : mean * runs) <= budget;
+}
+
+/* ---- levels ---- */
+
+/* The run that the level is added to: the first that is done, so that a killed campaign goes on with the same one.
+ * NULL: none is, or one has the level already. */
+static struct sn_campaign_attempt *level_wanted(const struct sn_campaign *campaign,
+						uint32_t configuration)
+{
+	struct sn_campaign_attempt *first = NULL;
+
+	for (uint32_t b = 0; b < campaign->plan->repeat; b++) {
+		struct sn_campaign_attempt *a =
+			sn_campaign_state_last(campaign->state, configuration, b);
+
+		if (!a || a->state != SN_RUN_DONE || !sn_campaign_has_experiment(campaign, a))
+			continue;
+		if (a->level >= campaign->plan->level)
+			return NULL;
+		first = first ? first : a;
+	}
+	return first;
+}
+
+size_t sn_campaign_levels_missing(const struct sn_campaign *campaign)
+{
+	size_t missing = 0;
+
+	for (uint32_t c = 0; c < campaign->plan->configurations.count; c++)
+		missing += level_wanted(campaign, c) != NULL;
+	return missing;
+}
+
+static void level_judge(struct engine *e, struct sn_campaign_attempt *a, enum sn_child_end end,
+			int code, const char *errors)
+{
+	struct sn_arena *arena = &state_of(e)->arena;
+	struct sn_text words = { 0 };
+
+	a->level_reason = NULL;
+	if (end == SN_CHILD_ENDED && !code) {
+		a->level = plan_of(e)->level;
+		return;
+	}
+	sn_last_words(errors, &words);
+	a->level_reason = sn_arena_printf(
+		arena, "%s%s%s",
+		end == SN_CHILD_TIMED_OUT ? "its runs took too long"
+		: end == SN_CHILD_STOPPED ? "stopped by a signal"
+					  : sn_arena_printf(arena, "exit status %d", code),
+		words.length ? ": " : "", words.length ? words.chars : "");
+	sn_text_free(&words);
+}
+
+static sn_status level_add(struct engine *e, struct sn_campaign_attempt *a, struct sn_error *err)
+{
+	struct sn_campaign_progress p = { .run = a, .level = plan_of(e)->level };
+	struct sn_arena *arena = &state_of(e)->arena;
+	const char *path = path_of(e, a->experiment);
+	const char *output = sn_arena_printf(arena, "%s.level.out", path);
+	const char *errors = sn_arena_printf(arena, "%s.level.err", path);
+	struct sn_command_line line = { 0 };
+	struct sn_child child;
+	enum sn_child_end end;
+	int code = 0;
+	sn_status status = sn_campaign_level_command(
+		plan_of(e), &plan_of(e)->configurations.items[a->configuration],
+		build_folder_of(e, a->configuration), e->options->sonde, path, arena, &line, err);
+
+	/* what lies there is of a try that failed or was killed */
+	for (int k = 0; k < SN_COMPANIONS; k++)
+		folder_clear(sn_arena_printf(arena, "%s/%s", path, sn_companion_names[k]));
+	if (status == SN_OK)
+		status = sn_child_start(&line, output, errors, &e->signals, &child, err);
+	sn_command_line_free(&line);
+	if (status != SN_OK)
+		return status;
+	tell_of(e, a->configuration, p);
+	sn_child_go(&child, true);
+	end = sn_child_wait(&child, plan_of(e)->timeout_s * LEVEL_RUNS_MOST, &code);
+	level_judge(e, a, end, code, errors);
+	e->is_stopped |= end == SN_CHILD_STOPPED;
+	p.has_ended = true;
+	tell_of(e, a->configuration, p);
+	return sn_campaign_log_level(&e->log, a, err);
+}
+
+static sn_status levels_go(struct engine *e, enum sn_campaign_end *end, struct sn_error *err)
+{
+	uint32_t level = plan_of(e)->level;
+	sn_status status = SN_OK;
+
+	if (level < 2 || *end != SN_CAMPAIGN_COMPLETE)
+		return SN_OK;
+	sn_campaign_judge(state_of(e));
+	for (uint32_t c = 0; status == SN_OK && c < plan_of(e)->configurations.count; c++) {
+		struct sn_campaign_attempt *a = level_wanted(e->campaign, c);
+
+		if (!a)
+			continue;
+		if (!has_budget(e, c, level)) {
+			*end = SN_CAMPAIGN_OUT_OF_BUDGET;
+			break;
+		}
+		status = level_add(e, a, err);
+		if (e->is_stopped) {
+			*end = SN_CAMPAIGN_STOPPED;
+			break;
+		}
+	}
+	return status;
 }
 
 /* ---- a killed campaign ---- */
@@ -516,7 +636,7 @@ static sn_status runs_go(struct engine *e, enum sn_campaign_end *end, struct sn_
 	*end = SN_CAMPAIGN_COMPLETE;
 	while (status == SN_OK && !e->is_stopped &&
 	       sn_campaign_next(&cursor, plan_of(e), state_of(e), e->is_left_out, &next)) {
-		if (!has_budget(e, &next)) {
+		if (!has_budget(e, next.configuration, 1)) {
 			*end = SN_CAMPAIGN_OUT_OF_BUDGET;
 			break;
 		}
@@ -599,6 +719,8 @@ sn_status sn_campaign_run(struct sn_campaign *campaign,
 		status = builds_make(&e, err);
 	if (status == SN_OK)
 		status = runs_go(&e, end, err);
+	if (status == SN_OK)
+		status = levels_go(&e, end, err);
 	*missing = missing_count(&e);
 	sn_campaign_judge(campaign->state);
 	if (e.log.fd >= 0)

@@ -13,6 +13,7 @@ struct sn_campaign_progress {
 	double left_s, left_spread_s;	       /* NaN: unknown */
 	const struct sn_campaign_attempt *run; /* that began or ended; NULL: a build */
 	const char *configuration;
+	uint32_t level; /* that is being added to a run that is done; 0: a run, or a build */
 	bool has_ended;
 };
 
@@ -26,10 +27,14 @@ struct sn_campaign_engine_options {
 
 enum sn_campaign_end { SN_CAMPAIGN_COMPLETE, SN_CAMPAIGN_STOPPED, SN_CAMPAIGN_OUT_OF_BUDGET };
 
-/** Runs it. `*missing` gets the number of runs that are not done in the end. The state is judged again.
+/** Runs it, and then adds the plan's level to one run of each configuration. `*missing` gets the number of runs that
+ * are not done in the end. The state is judged again.
  * SN_OK also where runs failed; else what made it impossible to go on. */
 sn_status sn_campaign_run(struct sn_campaign *campaign,
 			  const struct sn_campaign_engine_options *options,
 			  enum sn_campaign_end *end, size_t *missing, struct sn_error *err);
+
+/** The number of configurations with a run that is done and in statistics, but none of the plan's level. */
+size_t sn_campaign_levels_missing(const struct sn_campaign *campaign);
 
 #endif

@@ -79,13 +79,12 @@ static sn_status environment_fill(const struct sn_campaign_fill *fill, struct sn
 	return SN_OK;
 }
 
-/* `[taskset -c PIN] sonde record -q -o EXPERIMENT -- PROGRAM ARGUMENTS` */
-static sn_status record_add(const struct sn_campaign_fill *fill, const char *sonde,
-			    const char *experiment, struct sn_arena *arena,
-			    struct sn_command_line *line, struct sn_error *err)
+/* `[taskset -c PIN] [WORDS...] PROGRAM ARGUMENTS`; the words end with NULL. */
+static sn_status program_add(const struct sn_campaign_fill *fill, const char *const *words,
+			     struct sn_arena *arena, struct sn_command_line *line,
+			     struct sn_error *err)
 {
 	const struct sn_campaign_configuration *c = fill->configuration;
-	const char *const fixed[] = { sonde, "record", "--quiet", "-o", experiment, "--" };
 	struct sn_text program = { 0 };
 	sn_status status = SN_OK;
 
@@ -94,8 +93,8 @@ static sn_status record_add(const struct sn_campaign_fill *fill, const char *son
 		word_add(line, "-c");
 		status = words_fill(c->pin, fill, arena, &line->words, err);
 	}
-	for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
-		word_add(line, fixed[i]);
+	for (; *words; words++)
+		word_add(line, *words);
 	if (status == SN_OK)
 		status = sn_campaign_fill(c->program, fill, &program, err);
 	word_add(line, sn_arena_strdup(arena, program.chars ? program.chars : ""));
@@ -126,16 +125,15 @@ static const char *launcher_words(const struct sn_campaign_plan *plan,
 	return kept;
 }
 
-sn_status sn_campaign_command(const struct sn_campaign_plan *plan,
-			      const struct sn_campaign_configuration *configuration,
-			      const char *build_folder, const char *sonde, const char *experiment,
-			      struct sn_arena *arena, struct sn_command_line *out,
-			      struct sn_error *err)
+/* The launcher's words, with the program and `words` before it where {command} stands. */
+static sn_status launch_add(const struct sn_campaign_plan *plan,
+			    const struct sn_campaign_fill *fill, const char *const *words,
+			    struct sn_arena *arena, struct sn_command_line *out,
+			    struct sn_error *err)
 {
-	struct sn_campaign_fill fill = { configuration, build_folder };
 	struct sn_words launcher = { 0 };
 	bool has_command = false;
-	sn_status status = words_fill(launcher_words(plan, configuration, arena), &fill, arena,
+	sn_status status = words_fill(launcher_words(plan, fill->configuration, arena), fill, arena,
 				      &launcher, err);
 
 	for (size_t i = 0; status == SN_OK && i < launcher.items.count; i++) {
@@ -144,7 +142,7 @@ sn_status sn_campaign_command(const struct sn_campaign_plan *plan,
 			continue;
 		}
 		has_command = true;
-		status = record_add(&fill, sonde, experiment, arena, out, err);
+		status = program_add(fill, words, arena, out, err);
 	}
 	sn_vec_free(&launcher.items);
 	if (status == SN_OK && !has_command)
@@ -152,8 +150,42 @@ sn_status sn_campaign_command(const struct sn_campaign_plan *plan,
 				      "{command} is no word of its own in the "
 				      "launcher");
 	words_end(out);
-	out->directory = configuration->directory;
-	return status == SN_OK ? environment_fill(&fill, arena, out, err) : status;
+	out->directory = fill->configuration->directory;
+	return status == SN_OK ? environment_fill(fill, arena, out, err) : status;
+}
+
+sn_status sn_campaign_command(const struct sn_campaign_plan *plan,
+			      const struct sn_campaign_configuration *configuration,
+			      const char *build_folder, const char *sonde, const char *experiment,
+			      struct sn_arena *arena, struct sn_command_line *out,
+			      struct sn_error *err)
+{
+	const char *const words[] = { sonde, "record", "--quiet", "-o", experiment, "--", NULL };
+	struct sn_campaign_fill fill = { configuration, build_folder };
+
+	return launch_add(plan, &fill, words, arena, out, err);
+}
+
+sn_status sn_campaign_level_command(const struct sn_campaign_plan *plan,
+				    const struct sn_campaign_configuration *configuration,
+				    const char *build_folder, const char *sonde,
+				    const char *experiment, struct sn_arena *arena,
+				    struct sn_command_line *out, struct sn_error *err)
+{
+	static const char *const none[] = { NULL };
+	const char *const words[] = { sonde,
+				      "analyze",
+				      "--quiet",
+				      "--level",
+				      sn_arena_printf(arena, "%u", plan->level),
+				      "--from",
+				      experiment,
+				      "--" };
+	struct sn_campaign_fill fill = { configuration, build_folder };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		word_add(out, words[i]);
+	return launch_add(plan, &fill, none, arena, out, err);
 }
 
 sn_status sn_campaign_build_command(const struct sn_campaign_configuration *configuration,

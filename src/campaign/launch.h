@@ -24,6 +24,13 @@ sn_status sn_campaign_command(const struct sn_campaign_plan *plan,
 			      const char *build_folder, const char *sonde, const char *experiment,
 			      struct sn_arena *arena, struct sn_command_line *out,
 			      struct sn_error *err);
+/** The words that add what the plan's level asks for to the experiment of a run, with the launcher behind them:
+ * `sonde analyze --level N --from EXPERIMENT -- LAUNCHER PROGRAM ARGUMENTS`. Else as above. */
+sn_status sn_campaign_level_command(const struct sn_campaign_plan *plan,
+				    const struct sn_campaign_configuration *configuration,
+				    const char *build_folder, const char *sonde,
+				    const char *experiment, struct sn_arena *arena,
+				    struct sn_command_line *out, struct sn_error *err);
 /** The words of its build. The plan's environment is that of runs: a build has `env NAME=VALUE` before it
  * if it needs some. */
 sn_status sn_campaign_build_command(const struct sn_campaign_configuration *configuration,

@@ -391,10 +391,6 @@ static sn_status campaign_finish(struct reader *r)
 	struct sn_campaign_plan *plan = r->plan;
 	sn_status status = campaign_whole(r, C_LEVEL, 1, 3, &plan->level);
 
-	if (status == SN_OK && plan->level > 1)
-		status = fault(r, r->campaign_lines[C_LEVEL],
-			       "a campaign has level 1 (samples and the static model) in this "
-			       "version; levels 2 and 3 are had run by run");
 	if (status == SN_OK)
 		status = campaign_whole(r, C_REPEAT, 1, SN_CAMPAIGN_RUNS_MAX, &plan->repeat);
 	if (status == SN_OK)

@@ -20,9 +20,9 @@ static sn_status word_check(const char *word, struct sn_error *err)
 
 static sn_status words_check(const struct sn_campaign_wishes *w, struct sn_error *err)
 {
-	const char *const single[] = { w->name,	     w->launcher, w->timeout, w->budget,
-				       w->directory, w->build,	  w->pin,     w->threads,
-				       w->ranks,     w->dataset,  w->repeat,  w->retry };
+	const char *const single[] = { w->name,	  w->launcher, w->timeout, w->budget, w->directory,
+				       w->build,  w->pin,      w->threads, w->ranks,  w->dataset,
+				       w->repeat, w->retry,    w->level };
 	sn_status status = SN_OK;
 
 	for (size_t i = 0; status == SN_OK && i < sizeof(single) / sizeof(*single); i++)
@@ -69,6 +69,7 @@ sn_status sn_campaign_plan_text(const struct sn_campaign_wishes *w, struct sn_te
 		return status;
 	sn_text_add(out, "# A plan of runs: 'sonde campaign run FILE' starts it.\n[campaign]\n");
 	key_add(out, "name", w->name);
+	key_add(out, "level", w->level);
 	key_add(out, "repeat", w->repeat ? w->repeat : "5");
 	key_add(out, "order", w->order);
 	key_add(out, "launcher", w->launcher);

@@ -171,8 +171,23 @@ static bool end_read(struct sn_campaign_state *s, const json_t *root)
 	a->exit_status = (int32_t)whole_of(root, "exit_status", -1);
 	a->reason = text_of(s, root, "reason");
 	a->experiment = text_of(s, root, "experiment");
+	a->level = a->state == SN_RUN_DONE;
 	facts_read(root, &a->facts);
 	return is_path(a->experiment);
+}
+
+static bool level_read(struct sn_campaign_state *s, const json_t *root)
+{
+	struct sn_campaign_attempt wanted = { 0 }, *a;
+
+	if (!attempt_identify(s, root, &wanted) || !number_of(root, "level", 4, &wanted.level))
+		return false;
+	a = sn_campaign_state_last(s, wanted.configuration, wanted.block);
+	if (!a || a->attempt != wanted.attempt || a->state != SN_RUN_DONE || !wanted.level)
+		return false;
+	a->level = wanted.level;
+	a->level_reason = text_of(s, root, "reason");
+	return true;
 }
 
 static bool built_read(struct sn_campaign_state *s, const json_t *root)
@@ -214,6 +229,8 @@ static bool event_read(struct sn_campaign_state *s, const json_t *root)
 		return begin_read(s, root);
 	if (!strcmp(event, "end"))
 		return end_read(s, root);
+	if (!strcmp(event, "level"))
+		return level_read(s, root);
 	if (!strcmp(event, "built"))
 		return built_read(s, root);
 	if (!strcmp(event, "added"))
@@ -498,6 +515,23 @@ sn_status sn_campaign_log_end(struct sn_campaign_log *log,
 			      const struct sn_campaign_attempt *attempt, struct sn_error *err)
 {
 	struct event e = { "end", end_members, attempt };
+
+	return object_write(log, &e, err);
+}
+
+static void level_members(struct sn_json *json, const void *context)
+{
+	const struct sn_campaign_attempt *a = context;
+
+	identity_members(json, a);
+	sn_json_member_uint(json, "level", a->level);
+	sn_json_member_string(json, "reason", a->level_reason);
+}
+
+sn_status sn_campaign_log_level(struct sn_campaign_log *log,
+				const struct sn_campaign_attempt *attempt, struct sn_error *err)
+{
+	struct event e = { "level", level_members, attempt };
 
 	return object_write(log, &e, err);
 }

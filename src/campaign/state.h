@@ -61,6 +61,8 @@ struct sn_campaign_attempt {
 	uint64_t
 		pid_start; /* its start in clock ticks since boot, which tells it from a later one */
 	struct sn_run_facts facts;
+	uint32_t level; /* what was measured of it: 1 when done, 2 or 3 when added; else 0 */
+	const char *level_reason; /* why it is not more; NULL: nothing to say */
 };
 
 struct sn_campaign_built {
@@ -130,6 +132,9 @@ sn_status sn_campaign_log_begin(struct sn_campaign_log *log,
 				const struct sn_campaign_attempt *attempt, struct sn_error *err);
 sn_status sn_campaign_log_end(struct sn_campaign_log *log,
 			      const struct sn_campaign_attempt *attempt, struct sn_error *err);
+/** Its level: what was added to a run that is done, or why it could not be. */
+sn_status sn_campaign_log_level(struct sn_campaign_log *log,
+				const struct sn_campaign_attempt *attempt, struct sn_error *err);
 sn_status sn_campaign_log_built(struct sn_campaign_log *log, const struct sn_campaign_built *built,
 				struct sn_error *err);
 sn_status sn_campaign_log_added(struct sn_campaign_log *log, const struct sn_campaign_added *added,

@@ -19,6 +19,7 @@ static const struct sn_column status_columns[] = {
 	{ "experiment", "experiment", SN_CELL_TEXT, 0 },
 	{ "job", NULL, SN_CELL_TEXT, 0 },
 	{ "elapsed_s", "elapsed s", SN_CELL_SECONDS, 0 },
+	{ "level", "level", SN_CELL_INT, 0 },
 	{ "reason", "reason", SN_CELL_TEXT, 0 },
 };
 
@@ -37,7 +38,13 @@ static void attempt_row(const struct sn_campaign *c, const struct sn_campaign_at
 	sn_table_set_text(table, 7, a->experiment);
 	sn_table_set_text(table, 8, a->job);
 	sn_table_set_real(table, 9, a->facts.elapsed_s);
-	sn_table_set_text(table, 10, a->reason);
+	if (a->level)
+		sn_table_set_int(table, SN_STATUS_LEVEL, a->level);
+	sn_table_set_text(table, SN_STATUS_REASON,
+			  a->reason || !a->level_reason
+				  ? a->reason
+				  : sn_arena_printf(&c->state->arena, "level %u is missing: %s",
+						    c->plan->level, a->level_reason));
 }
 
 /* Of a campaign that nobody runs nothing is running. */

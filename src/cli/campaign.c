@@ -50,6 +50,14 @@ static void run_add(const struct sn_campaign_progress *p, struct sn_text *out)
 		return;
 	}
 	sn_text_addf(out, ", repeat %u", p->run->block + 1);
+	if (p->level) {
+		sn_text_addf(out, ", level %u", p->level);
+		if (p->has_ended && p->run->level < p->level)
+			sn_text_addf(out, " is missing (%s)", p->run->level_reason);
+		else if (p->has_ended)
+			sn_text_add(out, ": added");
+		return;
+	}
 	if (p->run->attempt > 1)
 		sn_text_addf(out, ", attempt %u", p->run->attempt);
 	if (!p->has_ended)
@@ -75,8 +83,11 @@ static void json_tell(const struct sn_campaign_progress *p)
 		sn_json_member_uint(&json, "repeat", p->run->block + 1);
 		sn_json_member_uint(&json, "attempt", p->run->attempt);
 		sn_json_member_string(&json, "state", sn_run_state_name(p->run->state));
-		sn_json_member_string(&json, "reason", p->run->reason);
+		sn_json_member_string(&json, "reason",
+				      p->level ? p->run->level_reason : p->run->reason);
 	}
+	if (p->level)
+		sn_json_member_uint(&json, "level", p->level);
 	sn_json_member_uint(&json, "done", p->done);
 	sn_json_member_uint(&json, "failed", p->failed);
 	sn_json_member_uint(&json, "total", p->total);
@@ -88,7 +99,8 @@ static void json_tell(const struct sn_campaign_progress *p)
 static void line_tell(struct teller *teller, const struct sn_campaign_progress *p)
 {
 	struct sn_text line = { 0 };
-	bool stays = p->has_ended && (teller->how == TELL_LINES || p->run->state != SN_RUN_DONE);
+	bool stays = p->has_ended && (teller->how == TELL_LINES || p->run->state != SN_RUN_DONE ||
+				      p->run->level < p->level);
 
 	if (teller->how == TELL_LINES && !p->has_ended && p->run)
 		return;
@@ -186,7 +198,7 @@ static const char *next_command(const struct sn_campaign *c)
 
 static void outcome_tell(const struct sn_campaign *c, enum sn_campaign_end end, size_t missing)
 {
-	size_t suspicious = 0, done = 0;
+	size_t suspicious = 0, done = 0, levels = sn_campaign_levels_missing(c);
 	struct sn_text word = { 0 };
 
 	for (size_t i = 0; i < c->state->attempts.count; i++) {
@@ -196,6 +208,12 @@ static void outcome_tell(const struct sn_campaign *c, enum sn_campaign_end end, 
 	sn_text_add_shell_word(&word, c->path);
 	if (missing)
 		missing_tell(c, missing, word.chars);
+	if (levels)
+		fprintf(stderr,
+			"sonde: %zu configuration%s no run of level %u yet; 'sonde campaign status %s' "
+			"says why, 'sonde campaign resume %s' tries again\n",
+			levels, levels == 1 ? " has" : "s have", c->plan->level, word.chars,
+			word.chars);
 	if (suspicious)
 		fprintf(stderr, "sonde: %zu run%s suspicious, and left out of statistics\n",
 			suspicious, suspicious == 1 ? " is" : "s are");
@@ -229,7 +247,7 @@ static int campaign_go(struct sn_campaign *c, const struct asked *asked)
 		return sn_error_print(&err);
 	if (!asked->is_quiet)
 		outcome_tell(c, end, missing);
-	return missing ? SN_EXIT_NO_DATA : SN_EXIT_OK;
+	return missing || sn_campaign_levels_missing(c) ? SN_EXIT_NO_DATA : SN_EXIT_OK;
 }
 
 static bool has_option(const struct sn_args *args, const char *name)
@@ -536,6 +554,7 @@ static sn_status wishes_read(const struct sn_args *args, struct wishes_held *out
 			sn_vec_push(&out->environment, args->given[i].value);
 	sn_vec_push(&out->environment, NULL);
 	*w = (struct sn_campaign_wishes){ .name = sn_args_value(args, "name"),
+					  .level = sn_args_value(args, "level"),
 					  .repeat = sn_args_value(args, "repeat"),
 					  .order = sn_args_value(args, "order"),
 					  .launcher = sn_args_value(args, "launcher"),
@@ -613,25 +632,28 @@ static int scale_run(const struct sn_args *args)
 		"seed", 0, "N", "shuffle the blocks from this number", NULL                        \
 	}
 
-#define PLAN_OPTIONS                                                                               \
-	{ "threads", 0, "A,B,..", "run with each of these numbers of threads (OMP_NUM_THREADS)",   \
-	  NULL },                                                                                  \
-		{ "ranks", 0, "A,B,..", "run with each of these numbers of MPI ranks", NULL },     \
-		{ "dataset", 0, "A,B,..", "run with each; {dataset} in the arguments", NULL },     \
-		{ "repeat", 'r', "N", "run each so often (default 5)", NULL },                     \
-		{ "weak", 0, NULL, "weak scaling: the work grows with the workers", NULL },        \
-		{ "launcher", 0, "COMMAND",                                                        \
-		  "local, mpirun, srun, or a command with {command} in it", NULL },                \
-		{ "order", 0, "ORDER", "blocks (shuffled, the default) or sequential",             \
-		  "blocks|sequential" },                                                           \
-		{ "timeout", 0, "TIME", "a run that takes longer has failed: 90, 5m, 2h", NULL },  \
-		{ "build", 0, "COMMAND", "run this before; {build} is the folder that it fills",   \
-		  NULL },                                                                          \
-		{ "directory", 0, "FOLDER", "run in this folder", NULL },                          \
-		{ "pin", 0, "CPUS", "run on these CPUs (taskset -c)", NULL },                      \
-		{ "env", 0, "NAME=VALUE", "set in the environment; may be repeated", NULL },       \
-	{                                                                                          \
-		"name", 0, "NAME", "of the campaign's folder", NULL                                \
+#define PLAN_OPTIONS                                                                                         \
+	{ "threads", 0, "A,B,..", "run with each of these numbers of threads (OMP_NUM_THREADS)",             \
+	  NULL },                                                                                            \
+		{ "ranks", 0, "A,B,..", "run with each of these numbers of MPI ranks", NULL },               \
+		{ "dataset", 0, "A,B,..", "run with each; {dataset} in the arguments", NULL },               \
+		{ "repeat", 'r', "N", "run each so often (default 5)", NULL },                               \
+		{ "level", 0, "N",                                                                           \
+		  "2: of each configuration, one run with instances of its hot loops, too; 3: and variants", \
+		  "1|2|3" },                                                                                 \
+		{ "weak", 0, NULL, "weak scaling: the work grows with the workers", NULL },                  \
+		{ "launcher", 0, "COMMAND",                                                                  \
+		  "local, mpirun, srun, or a command with {command} in it", NULL },                          \
+		{ "order", 0, "ORDER", "blocks (shuffled, the default) or sequential",                       \
+		  "blocks|sequential" },                                                                     \
+		{ "timeout", 0, "TIME", "a run that takes longer has failed: 90, 5m, 2h", NULL },            \
+		{ "build", 0, "COMMAND", "run this before; {build} is the folder that it fills",             \
+		  NULL },                                                                                    \
+		{ "directory", 0, "FOLDER", "run in this folder", NULL },                                    \
+		{ "pin", 0, "CPUS", "run on these CPUs (taskset -c)", NULL },                                \
+		{ "env", 0, "NAME=VALUE", "set in the environment; may be repeated", NULL },                 \
+	{                                                                                                    \
+		"name", 0, "NAME", "of the campaign's folder", NULL                                          \
 	}
 
 static const struct sn_option run_options[] = { BEGIN_OPTIONS, RUN_OPTIONS, { 0 } };

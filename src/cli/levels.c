@@ -52,8 +52,7 @@ static sn_status budget_read(const struct sn_args *args, double *times, struct s
 sn_status sn_cli_levels_check(const struct sn_args *args, int otherwise, int *level,
 			      struct sn_error *err)
 {
-	static const char *const not_with[] = { "pid", "repeat", "pause-signal", "duration",
-						"delay" };
+	static const char *const not_with[] = { "pid", "pause-signal", "duration", "delay" };
 	static const char *const only_with[] = { "loops", "exclude", "budget" };
 	const char *asked = sn_args_value(args, "level");
 	double times;

@@ -71,7 +71,9 @@ sn_status sn_cli_check_same_program(const struct sn_experiment *experiment, char
 	struct sn_target target;
 
 	if (sn_target_find(words[0], &target, NULL) == SN_OK && !has_id(experiment, target.path) &&
-	    !is_named(experiment, words))
+	    !is_named(experiment, words) &&
+	    /* a script is no module; what it runs is looked at by its build */
+	    strcmp(sn_base_name(experiment->program), sn_base_name(words[0])) != 0)
 		return sn_error_set(err, SN_ERR_USAGE,
 				    "'%s' is of %s, and not of %s: --from takes an experiment of "
 				    "the same program; leave it away, for a first run",

@@ -10,8 +10,8 @@
 sn_status sn_cli_check_builds(const struct sn_experiment *experiment, const char *program,
 			      const char *given, struct sn_error *err);
 
-/** Likewise, and SN_ERR_USAGE if the command neither runs a file that was loaded in the experiment nor names
- * a program of it in its words (as 'mpirun ./app' does). `words` end with NULL. */
+/** Likewise, and SN_ERR_USAGE if the command is not called as the experiment's was, and neither runs a file that was
+ * loaded in it nor names a program of it in its words (as 'mpirun ./app' does). `words` end with NULL. */
 sn_status sn_cli_check_same_program(const struct sn_experiment *experiment, char *const *words,
 				    const char *given, struct sn_error *err);
 

@@ -3,14 +3,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/intern.h"
 #include "base/text.h"
 #include "profile/analysis.h"
-
-const char *const sn_companion_names[SN_COMPANIONS] = { "instances", "variants" };
 
 struct sn_companions {
 	char *path; /* of the experiment that they lie in */
@@ -27,16 +24,6 @@ static char *path_of(const char *experiment_path, enum sn_companion companion)
 
 	sn_text_addf(&path, "%s/%s", experiment_path, sn_companion_names[companion]);
 	return sn_text_take(&path);
-}
-
-bool sn_companion_exists(const char *experiment_path, enum sn_companion companion)
-{
-	char *path = path_of(experiment_path, companion);
-	struct stat st;
-	bool is_there = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-
-	free(path);
-	return is_there;
 }
 
 struct sn_companions *sn_companions_new(const char *experiment_path)

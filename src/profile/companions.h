@@ -6,19 +6,8 @@
 #ifndef SN_PROFILE_COMPANIONS_H
 #define SN_PROFILE_COMPANIONS_H
 
+#include "experiment/companions.h"
 #include "profile/profile.h"
-
-enum sn_companion {
-	SN_COMPANION_INSTANCES, /* instances of loops, and DL1 of the innermost ones */
-	SN_COMPANION_VARIANTS,	/* all variants */
-	SN_COMPANIONS
-};
-
-/** Their folders in that of the experiment: "instances", "variants". */
-extern const char *const sn_companion_names[SN_COMPANIONS];
-
-/** Whether the experiment in this folder has it. */
-bool sn_companion_exists(const char *experiment_path, enum sn_companion companion);
 
 struct sn_companions;
 

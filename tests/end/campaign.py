@@ -114,7 +114,7 @@ t.check(run.stderr.endswith('sonde: first; sonde show scalability first\n'), 'wo
 got = status('first')
 t.equal(list(got), ['schema', 'campaign', 'plan', 'seed', 'level', 'order', 'runs'], 'members of sonde.campaign/1')
 t.equal(list(got['runs'][0]), ['configuration', 'repeat', 'attempt', 'block', 'position', 'state', 'exit_status',
-                               'experiment', 'job', 'elapsed_s', 'reason'], 'members of a run')
+                               'experiment', 'job', 'elapsed_s', 'level', 'reason'], 'members of a run')
 t.check((got['schema'], got['campaign'], got['seed'], got['level'], got['order']) ==
         ('sonde.campaign/1', 'first', 5, 1, 'blocks') and all(r['state'] == 'done' for r in got['runs']),
         'all runs are done', got)

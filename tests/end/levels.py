@@ -191,4 +191,41 @@ chased = next((r for (f, _), r in rows('variants', 'chased').items() if f == 'ch
 told = [f['sentence'] for f in t.show('summary', experiment='chased')['findings'] if 'waits for data' in f['sentence']]
 t.check(chased and chased['dl1_speedup_low'] > 2, 'a chain of pointers waits for its data', chased)
 t.check(told and f"would be {chased['dl1_speedup']:.2f} times as fast" in told[0] and 'measured' in told[0], 'the first screen says how much, as measured', told)
+
+# ---- in a campaign: of each configuration one run has the level ----
+with open('thrice', 'w') as out:
+    out.write('#!/bin/sh\necho >> starts\n[ $(wc -l < starts) = 3 ] && { echo "no third time" >&2; exit 7; }\nexec ./app 50\n')
+os.chmod('thrice', 0o755)
+with open('levels.ini', 'w') as out:
+    out.write(f"""[campaign]
+level = 2
+repeat = 2
+[configuration "plain"]
+program = ./app
+arguments = {TIMES // 4}
+[configuration "script"]
+program = ./thrice
+""")
+
+
+def levels(campaign):
+    got = json.loads(t.run('campaign', 'status', campaign, '--format', 'json').stdout)['runs']
+    return {(r['configuration'], r['repeat']): (r['state'], r['level'], r['reason']) for r in got}
+
+
+run = t.run('campaign', 'run', 'levels.ini', '-o', 'levels')
+got, missing = levels('levels'), 'level 2 is missing: exit status 7: no third time'
+t.equal((run.returncode, got),
+        (3, {('plain', 1): ('done', 2, None), ('plain', 2): ('done', 1, None), ('script', 1): ('done', 1, missing), ('script', 2): ('done', 1, None)}),
+        'one run of each configuration has the level, or the reason why not')
+t.check('1 configuration has no run of level 2 yet' in run.stderr, 'which is said in the end', run.stderr)
+first = {name: next(f'levels/runs/{f}' for f in os.listdir('levels/runs') if f.startswith('r01') and f.endswith(name)) for name in ('plain', 'script')}
+t.check(any(r['instances'] == TIMES // 4 for r in rows('instances', first['plain']).values()), 'and the instances of its loops')
+# what a try that failed or was killed left is made anew
+os.makedirs(f"{first['script']}/instances/left", exist_ok=True)
+run = t.run('campaign', 'resume', 'levels')
+t.equal((run.returncode, levels('levels')[('script', 1)]), (0, ('done', 2, None)), 'resume adds what is missing')
+t.check(not os.path.exists(f"{first['script']}/instances/left") and rows('instances', first['script']), 'and makes it anew')
+run = t.run('run', '--repeat', '2', '--level', '1', '--loops', 'all', './app', '1')
+t.check(run.returncode == 125 and '--loops' in run.stderr, 'a campaign takes no choice of loops', run.stderr)
 t.done()
