@@ -25,6 +25,16 @@ void sn_lattice_answer_free(struct sn_lattice_answer *answer)
 	*answer = (struct sn_lattice_answer){ 0 };
 }
 
+double sn_lattice_answer_measured_wait_s(const struct sn_lattice_answer *answer)
+{
+	const double *by_process = answer->run.measured_wait_s;
+	double sum_s = 0;
+
+	for (uint32_t p = 0; by_process && p < answer->execution->process_count; p++)
+		sum_s += by_process[p];
+	return by_process ? sum_s : NAN;
+}
+
 double sn_lattice_answer_per_step(const struct sn_lattice_answer *answer)
 {
 	return answer->depth ? (double)answer->profile.event_count / answer->depth : NAN;

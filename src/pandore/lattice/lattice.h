@@ -28,6 +28,7 @@
 
 #include <stdio.h>
 
+#include "base/text.h"
 #include "pandore/lattice/execution.h"
 #include "pandore/lattice/profile.h"
 #include "pandore/lattice/reader.h"
@@ -74,6 +75,12 @@ bool sn_lattice_answer_is_exact(const struct sn_lattice_answer *answer);
 
 /** Events over the longest chain: how many a step has if each runs as soon as it can. NaN: none. */
 double sn_lattice_answer_per_step(const struct sn_lattice_answer *answer);
+
+/** What all processes were measured to wait. NaN: not known. */
+double sn_lattice_answer_measured_wait_s(const struct sn_lattice_answer *answer);
+
+/** Adds what is to be said of a run whose processes had too few CPUs, without an end; nothing if it had enough. */
+void sn_lattice_add_crowding(const struct sn_lattice_answer *answer, struct sn_text *out);
 
 /** One object of schema sonde.lattice/1. */
 void sn_lattice_write_json(const struct sn_lattice_answer *answer, FILE *out);

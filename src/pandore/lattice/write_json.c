@@ -184,14 +184,11 @@ static void write_segment(struct sn_json *json, const struct sn_lattice_answer *
 	sn_json_close(json);
 }
 
-static void write_measured(struct sn_json *json, const struct sn_lattice_run *run,
-			   uint32_t process_count)
+static void write_measured(struct sn_json *json, const struct sn_lattice_answer *answer)
 {
-	double sum_s = 0;
+	const struct sn_lattice_run *run = &answer->run;
 
-	for (uint32_t p = 0; p < process_count && run->measured_wait_s; p++)
-		sum_s += run->measured_wait_s[p];
-	sn_json_member_double(json, "measured_wait_s", run->measured_wait_s ? sum_s : NAN);
+	sn_json_member_double(json, "measured_wait_s", sn_lattice_answer_measured_wait_s(answer));
 	sn_json_key(json, "crowded_cpus");
 	if (run->cpu_count)
 		sn_json_uint(json, run->cpu_count);
@@ -214,7 +211,7 @@ static void write_time(struct sn_json *json, const struct sn_lattice_answer *ans
 	sn_json_member_double(json, "potential_parallelism",
 			      schedule->work_s / schedule->critical_s);
 	sn_json_member_double(json, "modelled_wait_s", schedule->wait_s);
-	write_measured(json, &answer->run, answer->execution->process_count);
+	write_measured(json, answer);
 	sn_json_member_double(json, "elapsed_s", schedule->elapsed_s);
 	sn_json_member_double(json, "realised_parallelism", schedule->work_s / schedule->elapsed_s);
 	sn_json_member_uint(json, "unknown_durations", schedule->unknown_count);

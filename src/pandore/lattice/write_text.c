@@ -367,29 +367,36 @@ static void add_races(struct sn_text *text, const struct sn_lattice_answer *answ
 
 /* ---- Waiting -------------------------------------------------------------------------------- */
 
-static void add_crowding(struct sn_text *text, const struct sn_lattice_answer *answer)
+void sn_lattice_add_crowding(const struct sn_lattice_answer *answer, struct sn_text *out)
 {
 	if (answer->run.cpu_count)
 		sn_text_addf(
-			text,
-			"  %u processes had %u CPU%s: what was measured is partly waiting for one; "
-			"go by what is possible and by waiting by the order alone\n",
+			out,
+			"%u processes had %u CPU%s: what was measured is partly waiting for one; "
+			"go by what is possible and by waiting by the order alone",
 			answer->execution->process_count, answer->run.cpu_count,
 			answer->run.cpu_count == 1 ? "" : "s");
+}
+
+static void add_crowding(struct sn_text *text, const struct sn_lattice_answer *answer)
+{
+	if (!answer->run.cpu_count)
+		return;
+	sn_text_add(text, "  ");
+	sn_lattice_add_crowding(answer, text);
+	sn_text_add(text, "\n");
 }
 
 static void add_waiting(struct sn_text *text, const struct sn_lattice_answer *answer)
 {
 	const struct sn_lattice_run *run = &answer->run;
-	double measured_s = 0;
+	double measured_s = sn_lattice_answer_measured_wait_s(answer);
 
 	if (!(answer->schedule.critical_s > 0))
 		return;
 	sn_text_add(text, "  waiting by the order alone ");
 	sn_text_add_duration(text, answer->schedule.wait_s);
-	for (uint32_t p = 0; p < answer->execution->process_count && run->measured_wait_s; p++)
-		measured_s += run->measured_wait_s[p];
-	if (run->measured_wait_s) {
+	if (!isnan(measured_s)) {
 		sn_text_add(text, ", measured ");
 		sn_text_add_duration(text, measured_s);
 	}

@@ -69,6 +69,7 @@ static void add_seconds(struct sn_text *html, const char *name, double value)
 static void add_tiles(struct sn_text *html, const struct sn_lattice_answer *answer)
 {
 	const struct sn_lattice_profile *profile = &answer->profile;
+	double measured_s = sn_lattice_answer_measured_wait_s(answer);
 
 	sn_text_add(html, "<dl class=\"tiles\">\n");
 	add_real(html, "events per step", sn_lattice_answer_per_step(answer));
@@ -92,6 +93,9 @@ static void add_tiles(struct sn_text *html, const struct sn_lattice_answer *answ
 		add_seconds(html, "critical path", answer->schedule.critical_s);
 		add_real(html, "potential parallelism",
 			 answer->schedule.work_s / answer->schedule.critical_s);
+		add_seconds(html, "waiting by the order alone", answer->schedule.wait_s);
+		if (!isnan(measured_s))
+			add_seconds(html, "waiting, measured", measured_s);
 		if (!isnan(answer->schedule.elapsed_s)) {
 			add_seconds(html, "first to last event", answer->schedule.elapsed_s);
 			add_real(html, "realised parallelism",
@@ -108,6 +112,11 @@ static void add_notices(struct sn_text *html, const struct sn_lattice_answer *an
 				  "holds together. ");
 		sn_text_add_html(html, answer->fault);
 		sn_text_add(html, "</p>\n");
+	}
+	if (answer->run.cpu_count) {
+		sn_text_add(html, "<p class=\"notice\">");
+		sn_lattice_add_crowding(answer, html);
+		sn_text_add(html, ".</p>\n");
 	}
 	if (answer->profile.stopped_by)
 		sn_text_addf(html,
