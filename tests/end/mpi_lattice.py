@@ -159,7 +159,7 @@ def races(mpi):
     t.run('lattice', '--html', f'race.{mpi}.html', f'race.{mpi}')
     page = open(f'race.{mpi}.html', encoding='utf-8').read()
     t.check(page.count('the message that it met') == 1 and '>MPI_Recv' in page, f'{mpi}: the race is drawn')
-    cpus = got['crowded_cpus']
+    cpus = got['time']['crowded_cpus']
     head = page[:page.index('<svg')]
     t.check((f'3 processes had {cpus} CPU' in head) == (cpus is not None) and 'waiting by the order alone' in head,
             f'{mpi}: the page begins with too few CPUs and with waiting that does not depend on them', cpus, head[-2000:])
