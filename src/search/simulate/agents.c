@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/detach.h"
+#include "search/link/inner.h"
 #include "search/simulate/parts.h"
 
 /* An agent that dies at once again and again is given up. */
@@ -46,21 +47,41 @@ bool sn_place_is_cut(void *place)
 	return sn_agent_now_ns() < atomic_load(&((struct sn_place *)place)->cut_until_ns);
 }
 
-sn_status sn_simulation_uplink(struct sn_simulation *simulation, uint32_t agent, uint32_t epoch,
-			       struct sn_uplink *out, struct sn_error *err)
+struct sn_uplink_above sn_simulation_above(struct sn_simulation *simulation, uint32_t agent)
 {
-	const struct sn_uplink_above above = { .parent = parent_of,
-					       .address = address_of,
-					       .is_over = is_over,
-					       .is_cut = sn_place_is_cut,
-					       .context = simulation,
-					       .cut_context =
-						       sn_place_of(simulation->places, agent) };
-
-	return sn_uplink_open(&above, simulation->secret, agent, epoch, out, err);
+	return (struct sn_uplink_above){ .parent = parent_of,
+					 .address = address_of,
+					 .is_over = is_over,
+					 .is_cut = sn_place_is_cut,
+					 .context = simulation,
+					 .cut_context = sn_place_of(simulation->places, agent) };
 }
 
 /* ---- agents ---- */
+
+static sn_status inner_listens(void *context, uint32_t agent, const char address[SN_LINK_ADDRESS],
+			       struct sn_error *err)
+{
+	struct sn_simulation *simulation = context;
+
+	(void)err;
+	sn_place_address_set(sn_place_of(simulation->places, agent), address);
+	return SN_OK;
+}
+
+static int inner_run(struct sn_simulation *simulation, uint32_t agent, uint32_t epoch)
+{
+	const struct sn_uplink_above above = sn_simulation_above(simulation, agent);
+	const struct sn_inner_options options = { .above = &above,
+						  .secret = simulation->secret,
+						  .agent = agent,
+						  .epoch = epoch,
+						  .address = "tcp://127.0.0.1:*",
+						  .listens = inner_listens,
+						  .context = simulation };
+
+	return sn_inner_run(&options);
+}
 
 static int agent_run(struct sn_simulation *simulation, uint32_t agent, uint32_t epoch)
 {
@@ -68,7 +89,7 @@ static int agent_run(struct sn_simulation *simulation, uint32_t agent, uint32_t 
 
 	snprintf(title, sizeof(title), "sonde-%s", sn_agent_name(agent, name));
 	prctl(PR_SET_NAME, title);
-	return agent >= SN_LINK_INNER ? sn_inner_run(simulation, agent, epoch)
+	return agent >= SN_LINK_INNER ? inner_run(simulation, agent, epoch)
 				      : sn_node_run(simulation, agent, epoch);
 }
 

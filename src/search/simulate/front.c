@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "search/link/downlink.h"
 #include "search/simulate/parts.h"
 
 enum { WAIT_MS = 50, DRAIN_MOST = 5000 };
 #define AGAIN_NS 1000000000LL
-#define STALE_NS 3000000000LL
 
 struct body {
 	uint32_t phase, epoch;
@@ -29,12 +29,6 @@ struct node {
 	SN_VEC(struct body) bodies; /* of this phase and later ones */
 };
 
-struct peer {
-	struct sn_link_peer id;
-	int64_t heard_ns;
-	struct sn_text out; /* frames for it */
-};
-
 struct touched {
 	uint32_t agent, epoch;
 };
@@ -46,8 +40,7 @@ struct sn_front {
 	struct node *nodes;
 	uint32_t epoch; /* of this front */
 	uint32_t *inner_epochs;
-	SN_VEC(struct peer) peers;
-	struct sn_map route;   /* agent -> peer */
+	struct sn_downlink down;
 	struct sn_map refused; /* agent and epoch -> strangers */
 	struct sn_map repeated;
 	SN_VEC(struct touched) touched; /* streams that have new results */
@@ -182,19 +175,11 @@ static void journal_see(const struct sn_link_frame *frame, void *context)
 		f->began_ns = (int64_t)sn_cursor_u64(&cur);
 }
 
-/* ---- peers ---- */
+/* ---- words to agents ---- */
 
-static struct peer *peer_of(struct sn_front *f, const struct sn_link_peer *id)
-{
-	for (size_t i = 0; i < f->peers.count; i++)
-		if (!memcmp(&f->peers.items[i].id, id, sizeof(*id)))
-			return &f->peers.items[i];
-	sn_vec_push(&f->peers, (struct peer){ .id = *id });
-	return &sn_vec_last(&f->peers);
-}
-
-static void frame_queue(struct peer *peer, uint16_t type, uint32_t agent, uint32_t epoch,
-			uint64_t ack, const struct sn_text *body)
+/* To SN_LINK_FRONT: to all. */
+static void agent_send(struct sn_front *f, uint16_t type, uint32_t agent, uint32_t epoch,
+		       uint64_t ack, const struct sn_text *body)
 {
 	const struct sn_link_frame frame = { .type = type,
 					     .agent = agent,
@@ -203,43 +188,15 @@ static void frame_queue(struct peer *peer, uint16_t type, uint32_t agent, uint32
 					     .body = (const uint8_t *)body->chars,
 					     .length = (uint32_t)body->length };
 
-	sn_link_frame_add(&peer->out, &frame);
-}
-
-static void agent_send(struct sn_front *f, uint16_t type, uint32_t agent, uint32_t epoch,
-		       uint64_t ack, const struct sn_text *body)
-{
-	const uint64_t *place = sn_map_get(&f->route, agent);
-
-	if (place)
-		frame_queue(&f->peers.items[*place], type, agent, epoch, ack, body);
+	sn_downlink_queue(&f->down, &frame, sn_agent_now_ns());
 }
 
 static void all_send(struct sn_front *f, uint16_t type, const struct sn_text *body)
 {
-	int64_t now_ns = sn_agent_now_ns();
-
-	for (size_t i = 0; i < f->peers.count; i++)
-		if (now_ns - f->peers.items[i].heard_ns < STALE_NS)
-			frame_queue(&f->peers.items[i], type, SN_LINK_FRONT, f->epoch, 0, body);
-}
-
-static void queues_send(struct sn_front *f)
-{
-	for (size_t i = 0; i < f->peers.count; i++) {
-		sn_link_send_down(f->link, &f->peers.items[i].id, &f->peers.items[i].out);
-		sn_text_clear(&f->peers.items[i].out);
-	}
+	agent_send(f, type, SN_LINK_FRONT, f->epoch, 0, body);
 }
 
 /* ---- what comes from below ---- */
-
-static void agent_heard(struct sn_front *f, uint32_t agent, uint64_t peer, int64_t now_ns)
-{
-	*sn_map_put(&f->route, agent, NULL) = peer;
-	if (is_node(f, agent))
-		f->nodes[agent].heard_ns = now_ns;
-}
 
 static void touch(struct sn_front *f, uint32_t agent, uint32_t epoch)
 {
@@ -300,24 +257,27 @@ static void hello_take(struct sn_front *f, const struct sn_link_frame *frame)
 			touch(f, frame->agent, epoch);
 }
 
-static void beat_take(struct sn_front *f, uint64_t peer, const struct sn_link_frame *frame,
-		      int64_t now_ns)
+static void node_heard(struct sn_front *f, uint32_t agent, int64_t now_ns)
 {
-	struct sn_cursor cur = sn_cursor_over(frame->body, frame->length);
-	uint32_t count = sn_cursor_u32(&cur);
-	struct sn_text body = { 0 };
-
-	while (count-- && sn_cursor_left(&cur) >= 4)
-		agent_heard(f, sn_cursor_u32(&cur), peer, now_ns);
-	sn_body_u64(&body, 0);
-	frame_queue(&f->peers.items[peer], SN_LINK_BEAT, frame->agent, frame->epoch, 0, &body);
-	sn_text_free(&body);
+	if (is_node(f, agent))
+		f->nodes[agent].heard_ns = now_ns;
 }
 
-static void frame_take(struct sn_front *f, uint64_t peer, const struct sn_link_frame *frame,
+static void beat_take(struct sn_front *f, size_t peer, const struct sn_link_frame *frame,
+		      int64_t now_ns)
+{
+	const struct sn_downlink_peer *p = &f->down.peers.items[peer];
+
+	sn_downlink_beat(&f->down, peer, frame, 0);
+	for (size_t i = 0; i < p->below.count; i++)
+		node_heard(f, p->below.items[i], now_ns);
+}
+
+static void frame_take(struct sn_front *f, size_t peer, const struct sn_link_frame *frame,
 		       int64_t now_ns)
 {
-	agent_heard(f, frame->agent, peer, now_ns);
+	sn_downlink_route(&f->down, frame->agent, peer);
+	node_heard(f, frame->agent, now_ns);
 	switch (frame->type) {
 	case SN_LINK_HELLO:
 		hello_take(f, frame);
@@ -353,12 +313,12 @@ static void messages_take(struct sn_front *f)
 
 	for (int i = 0; i < DRAIN_MOST && sn_link_receive(f->link, timeout_ms, &message); i++) {
 		struct sn_cursor cur = sn_cursor_over(message.bytes, message.length);
-		struct peer *peer = peer_of(f, &message.peer);
+		int64_t now_ns = sn_agent_now_ns();
+		size_t peer = sn_downlink_heard(&f->down, &message.peer, now_ns);
 		struct sn_link_frame frame;
 
-		peer->heard_ns = sn_agent_now_ns();
 		while (sn_cursor_left(&cur) && sn_link_frame_read(&cur, &frame) == SN_OK)
-			frame_take(f, (uint64_t)(peer - f->peers.items), &frame, peer->heard_ns);
+			frame_take(f, peer, &frame, now_ns);
 		timeout_ms = 0;
 	}
 }
@@ -519,7 +479,7 @@ static sn_status turn(struct sn_front *f, struct sn_error *err)
 		return status;
 	begin_send(f, now_ns);
 	acks_send(f);
-	queues_send(f);
+	sn_downlink_flush(&f->down, f->link);
 	lost_look(f, now_ns);
 	return SN_OK;
 }
@@ -598,7 +558,7 @@ void sn_front_end(struct sn_front *f)
 	while (!sn_agents_are_gone(f->simulation) &&
 	       sn_agent_now_ns() - begin_ns < SN_FRONT_END_NS) {
 		all_send(f, SN_LINK_END, &none);
-		queues_send(f);
+		sn_downlink_flush(&f->down, f->link);
 		messages_take(f);
 	}
 	sn_agents_end(f->simulation);
@@ -615,11 +575,8 @@ void sn_front_free(struct sn_front *f)
 			sn_text_free(&f->nodes[i].bodies.items[k].bytes);
 		sn_vec_free(&f->nodes[i].bodies);
 	}
-	for (size_t i = 0; i < f->peers.count; i++)
-		sn_text_free(&f->peers.items[i].out);
-	sn_vec_free(&f->peers);
+	sn_downlink_free(&f->down);
 	sn_vec_free(&f->touched);
-	sn_map_free(&f->route);
 	sn_map_free(&f->refused);
 	sn_map_free(&f->repeated);
 	sn_link_close(f->link);

@@ -192,6 +192,7 @@ static void look(struct node *n)
 
 int sn_node_run(struct sn_simulation *simulation, uint32_t host, uint32_t epoch)
 {
+	const struct sn_uplink_above above = sn_simulation_above(simulation, host);
 	struct node n = { .simulation = simulation };
 	struct sn_text name = { 0 };
 	struct sn_error err;
@@ -202,7 +203,7 @@ int sn_node_run(struct sn_simulation *simulation, uint32_t host, uint32_t epoch)
 	path = sn_simulation_file(simulation, name.chars);
 	status = sn_outbox_open(path, host, epoch, &n.outbox, &err);
 	if (status == SN_OK)
-		status = sn_simulation_uplink(simulation, host, epoch, &n.uplink, &err);
+		status = sn_uplink_open(&above, simulation->secret, host, epoch, &n.uplink, &err);
 	while (status == SN_OK && !n.is_over)
 		look(&n);
 	sn_link_close(n.uplink.link);

@@ -33,13 +33,11 @@ struct sn_simulation {
 char *sn_simulation_file(const struct sn_simulation *simulation, const char *name);
 
 /** The way up of an agent of a simulation. */
-sn_status sn_simulation_uplink(struct sn_simulation *simulation, uint32_t agent, uint32_t epoch,
-			       struct sn_uplink *out, struct sn_error *err);
+struct sn_uplink_above sn_simulation_above(struct sn_simulation *simulation, uint32_t agent);
 bool sn_place_is_cut(void *place);
 
-/** Agents, each until the search is over; the exit status of the process. */
+/** A node agent, until the search is over; the exit status of the process. */
 int sn_node_run(struct sn_simulation *simulation, uint32_t host, uint32_t epoch);
-int sn_inner_run(struct sn_simulation *simulation, uint32_t agent, uint32_t epoch);
 
 /** Starts those agents that have no process, each with a guardian that starts it again; the rest of them is
  *  left out when `is_interrupted` says so. */
