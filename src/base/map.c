@@ -75,6 +75,16 @@ uint64_t *sn_map_get(const struct sn_map *map, uint64_t key)
 	return slot->used ? &slot->value : NULL;
 }
 
+uint64_t sn_map_sum(const struct sn_map *map)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < map->capacity; i++)
+		if (map->slots[i].used)
+			sum += map->slots[i].value;
+	return sum;
+}
+
 void sn_map_free(struct sn_map *map)
 {
 	free(map->slots);

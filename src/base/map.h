@@ -31,6 +31,8 @@ uint64_t sn_hash_bytes(const void *bytes, size_t length);
 uint64_t *sn_map_put(struct sn_map *map, uint64_t key, bool *is_new);
 /** The value's place, or NULL. */
 uint64_t *sn_map_get(const struct sn_map *map, uint64_t key);
+/** All values together. */
+uint64_t sn_map_sum(const struct sn_map *map);
 void sn_map_free(struct sn_map *map);
 
 #endif

@@ -45,6 +45,19 @@ sn_status sn_search_share_read(const struct sn_args *args, const char *name, dou
 	return status;
 }
 
+sn_status sn_search_fanout_read(const struct sn_args *args, uint32_t *out, struct sn_error *err)
+{
+	long long fanout;
+	sn_status status = sn_args_integer(args, "fanout", SN_FANOUT, &fanout, err);
+
+	if (status == SN_OK && (fanout < 2 || fanout > SN_FANOUT_MOST))
+		status = sn_error_set(err, SN_ERR_USAGE,
+				      "--fanout takes a number from 2 to %d, not '%s'",
+				      SN_FANOUT_MOST, sn_args_value(args, "fanout"));
+	*out = (uint32_t)fanout;
+	return status;
+}
+
 static bool is_experiment(const char *operand)
 {
 	return operand[0] == '@' || sn_store_is_experiment(operand);
@@ -56,8 +69,8 @@ static sn_status operands_check(const struct sn_args *args, const struct asked *
 {
 	static const char *const recorded[] = { "experiment", "time",	"thread",
 						"process",    "module", "function" };
-	static const char *const running[] = { "launch", "restarts", "max-time", "output",
-					       "phase",	 "suspend",  "agents",	 "join" };
+	static const char *const running[] = { "launch",  "restarts", "max-time", "output", "phase",
+					       "suspend", "agents",   "fanout",	  "join" };
 
 	if (!asked->is_online && args->operand_count > 1)
 		return sn_error_set(
@@ -266,9 +279,9 @@ static const char *passed_value(const char *value, bool is_path)
 /* What hosts need to search as the front does. The texts live as long as the process. */
 static void passed_list(const struct sn_args *args, word_vec *out)
 {
-	static const char *const passed[] = { "strategy",  "start",   "properties",
-					      "threshold", "steps",   "phase",
-					      "arch",	   "suspend", "max-time" };
+	static const char *const passed[] = { "strategy", "start", "properties", "threshold",
+					      "steps",	  "phase", "arch",	 "suspend",
+					      "max-time", "fanout" };
 
 	for (size_t i = 0; i < args->given_count; i++) {
 		const char *name = args->command->options[args->given[i].option].name;
@@ -295,7 +308,11 @@ static sn_status agents_check(const struct sn_args *args, struct sn_error *err)
 	if (!agents && sn_args_value(args, "join"))
 		return sn_error_set(
 			err, SN_ERR_USAGE,
-			"--join needs --agents auto, wait or alone: what it is to be there");
+			"--join needs --agents auto, local, wait or alone: what it is to be there");
+	if (!agents && sn_args_value(args, "fanout"))
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "--fanout is for a search with an agent on each host: it needs "
+				    "--agents");
 	if (!agents)
 		return SN_OK;
 	if (!phase || !strcmp(phase, SN_PHASE_AUTO))
@@ -338,6 +355,8 @@ static sn_status program_search(const struct sn_args *args, const struct asked *
 	struct sn_online online = { .exit_code = SN_EXIT_USAGE };
 	sn_status status = agents_check(args, err);
 
+	if (status == SN_OK)
+		status = sn_search_fanout_read(args, &options.fanout, err);
 	if (status == SN_OK && join) {
 		*code = sn_online_join(&options, join);
 		return SN_OK;
@@ -445,9 +464,10 @@ static const struct sn_option search_options[] = {
 	  "an agent on each host of a program with --phase: auto (started with the program), local (this "
 	  "host alone listens), ssh, srun, or the words of a launcher, such as 'ssh {host}'",
 	  NULL },
+	SN_FANOUT_OPTION,
 	{ "join", 0, "FOLDER",
-	  "take part in the search of FOLDER, which --agents starts on each host: with --agents auto "
-	  "or wait run the program for it, with alone be the host's agent",
+	  "take part in the search of FOLDER, which --agents starts on each host: with --agents auto, "
+	  "local or wait run the program for it, with alone be the host's agent",
 	  NULL },
 	{ "suspend", 0, "WHEN",
 	  "stop the program at the end of what a step measures: brief (50 ms, the default), always "

@@ -8,6 +8,12 @@
 /** The value of an option as a share from 0 to 1; `otherwise` if it was not given. */
 sn_status sn_search_share_read(const struct sn_args *args, const char *name, double otherwise,
 			       double *out, struct sn_error *err);
+/** Children of an inner agent. */
+#define SN_FANOUT_OPTION                                                                           \
+	{                                                                                          \
+		"fanout", 0, "N", "children of an inner agent at most (32 unless said)", NULL      \
+	}
+sn_status sn_search_fanout_read(const struct sn_args *args, uint32_t *out, struct sn_error *err);
 /** Prints a result (format NULL: text); the exit status: 1 if a severity reaches `check`. */
 int sn_search_answer(const struct sn_search *search, const char *format, double check);
 

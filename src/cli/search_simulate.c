@@ -7,19 +7,6 @@
 #include "cli/search.h"
 #include "search/simulate/simulate.h"
 
-static sn_status fanout_read(const struct sn_args *args, uint32_t *out, struct sn_error *err)
-{
-	long long fanout;
-	sn_status status = sn_args_integer(args, "fanout", SN_FANOUT, &fanout, err);
-
-	if (status == SN_OK && (fanout < 2 || fanout > SN_FANOUT_MOST))
-		status = sn_error_set(err, SN_ERR_USAGE,
-				      "--fanout takes a number from 2 to %d, not '%s'",
-				      SN_FANOUT_MOST, sn_args_value(args, "fanout"));
-	*out = (uint32_t)fanout;
-	return status;
-}
-
 static sn_status steps_read(const struct sn_args *args, uint32_t *out, struct sn_error *err)
 {
 	long long steps;
@@ -42,7 +29,7 @@ static sn_status options_read(const struct sn_args *args, struct sn_simulate_opt
 	if (status == SN_OK)
 		status = sn_search_share_read(args, "check", 2, check, err);
 	if (status == SN_OK)
-		status = fanout_read(args, &out->fanout, err);
+		status = sn_search_fanout_read(args, &out->fanout, err);
 	if (status == SN_OK)
 		status = steps_read(args, &out->search.steps_most, err);
 	if (status == SN_OK && args->operand_count != 1)
@@ -80,7 +67,7 @@ static int simulate_run(const struct sn_args *args)
 static const struct sn_option simulate_options[] = {
 	{ "properties", 'P', "FILE", "a file of properties, or a folder of *.prop; may be repeated",
 	  NULL },
-	{ "fanout", 0, "N", "children of an inner agent at most (32 unless said)", NULL },
+	SN_FANOUT_OPTION,
 	{ "strategy", 's', "NAME",
 	  "what is looked at next: time (the default), property, data, mpi, or a file ./NAME.so",
 	  NULL },

@@ -39,9 +39,10 @@ enum sn_link_type {
 	SN_LINK_ACK,	/* down: the journal has all of `epoch` up to `ack` */
 	SN_LINK_BEGIN,	/* down, to all: u64 ns since the phases began */
 	SN_LINK_BEGUN,	/* up: the answer */
-	SN_LINK_END,	/* down, to all: the search is over */
-	SN_LINK_STATE,	/* in a spool: what its agent has come to */
-	SN_LINK_NOTE,	/* up, and in a journal: u64 strangers refused, u64 results repeated, by
+	SN_LINK_END, /* down, to all: the search is over. u32 1: for those that measure; who passes
+			    * words on stays until 0 comes */
+	SN_LINK_STATE, /* in a spool: what its agent has come to */
+	SN_LINK_NOTE,  /* up, and in a journal: u64 strangers refused, u64 results repeated, by
 			    * this agent in this epoch so far */
 	SN_LINK_MEASURE, /* down, to all: u32 step, u32 first execution, u32 executions, u64 ns that its end
 			    * may stop a process */

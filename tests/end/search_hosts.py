@@ -70,6 +70,12 @@ SONDE_NODE=alpha "$@" & first=$!
 SONDE_NODE=beta "$@"; code=$?
 wait $first; exit $code
 '''
+# seven hosts: by a fan-out of 2 three inner agents, one of which has another above it
+SEVEN = '''#!/bin/sh
+for host in h1 h2 h3 h4 h5 h6; do SONDE_NODE=$host "$@" & done
+SONDE_NODE=h7 "$@"; code=$?
+wait; exit $code
+'''
 STARTER = '''#!/bin/sh
 echo "$1" >> asked; shift; exec "$@"
 '''
@@ -166,6 +172,33 @@ def agents_die(t, app, launcher):
             'one that is lost for good is counted: what was measured is the result', err, found.get('agents'))
 
 
+def inner_agents(t, app):
+    """One of them is killed and another frozen: who was below them finds another way, and nothing is lost."""
+    command = started(t, 'tree', '--launch', script('seven', SEVEN), '--agents', 'local', '--fanout', '2', '--steps', '3', '--threshold', '0', app, '20000',
+                      '/dev/null', 'stop5')
+    measured('tree')
+    hosts = [f'h{k}' for k in range(1, 8)]
+    inners = until(lambda: (found := [p for h in hosts for p in agents_of('tree', h, 'sonde-inner')]) and len(found) == 4 and found)
+    t.equal(sorted(n for n in os.listdir('tree/search.nodes') if n.startswith('inner.')), ['inner.0', 'inner.1', 'inner.16384', 'inner.2'],
+            'seven hosts and a fan-out of 2 make three inner agents, and one above the third')
+    os.kill(inners[0], signal.SIGKILL)
+    os.kill(inners[1], signal.SIGSTOP)
+    time.sleep(3)
+    t.check(os.path.exists('tree/search.journal'), 'the search goes on')
+    os.kill(inners[1], signal.SIGCONT)
+    open('stop5', 'w').close()
+    found, err, code = ended(command)
+    t.check(code == 0 and err.count('done 20000\n') == 7, 'inner agents are killed and frozen: the program runs on', code, err)
+    t.check('7 hosts took part: 2 talked to the front, the others to 4 inner agents' in err, 'how hosts are arranged is told', err)
+    t.equal({k: found['agents'][k] for k in ('hosts', 'joined', 'lost', 'restarted')}, {'hosts': 7, 'joined': 7, 'lost': 0, 'restarted': 1},
+            'nobody is lost with them')
+    results = found['results']
+    t.check(found['complete'] and results['lost'] == 0 and results['received'] >= 7 * len(found['steps']), 'and nothing', results)
+    t.equal({m for r in found['properties'] for m in r['processes'].split(',')} & {'0-6'}, {'0-6'}, 'processes of all hosts are in the result')
+    until(lambda: not [p for h in hosts for name in ('sonde-inner', 'sonde-agent') for p in agents_of('tree', h, name)])
+    t.equal(sorted(n for n in os.listdir('tree') if n.startswith('search.')), ['search.journal', 'search.tsv'], 'no address of an inner agent is left')
+
+
 def front_is_killed(t, app, launcher):
     """Nobody finds the secret afterwards; the program runs to its end."""
     command = started(t, 'killed', '--launch', launcher, '--agents', 'local', '--steps', '1', app, '20000', 'together4', 'stop4')
@@ -206,6 +239,8 @@ def disk_is_full(t, app, launcher):
 def bad_words(t, app):
     for words, code, sentence in (
             (['--agents', 'auto', app], 2, 'needs --phase'),
+            (['--agents', 'auto', '--fanout', '1', '--phase', 'step', app], 2, '--fanout takes a number from 2 to 1024'),
+            (['--fanout', '4', '--phase', 'step', app], 2, '--fanout is for a search with an agent on each host'),
             (['--agents', 'auto', '--phase', 'auto', app], 2, 'needs --phase'),
             (['--agents', 'a | b', '--phase', 'step', app], 2, 'launcher'),
             (['--agents', 'loca', '--phase', 'step', app], 2, "did you mean 'local'?"),
@@ -230,6 +265,7 @@ def main():
         t.done()
     whole(t, app, launcher, starter)
     agents_die(t, app, launcher)
+    inner_agents(t, app)
     front_is_killed(t, app, launcher)
     disk_is_full(t, app, launcher)
     t.done()

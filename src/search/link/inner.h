@@ -9,6 +9,11 @@
 
 #include "search/link/uplink.h"
 
+enum {
+	SN_FANOUT = 32,
+	SN_FANOUT_MOST = 1024
+}; /* children of an inner agent: unless said, and at most */
+
 struct sn_inner_options {
 	const struct sn_uplink_above *above; /* the way up */
 	const uint8_t *secret;		     /* SN_LINK_SECRET bytes */

@@ -4,6 +4,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Results that are packed into one message. */
+enum { MESSAGE_BYTES = 512 * 1024 };
+
 int64_t sn_agent_now_ns(void)
 {
 	struct timespec now;
@@ -71,6 +74,25 @@ void sn_uplink_send(struct sn_uplink *u, uint16_t type, uint64_t number, uint64_
 	struct sn_text message = { 0 };
 
 	sn_link_frame_add(&message, &frame);
+	sn_link_send_up(u->link, &message);
+	sn_text_free(&message);
+}
+
+void sn_uplink_send_outbox(struct sn_uplink *u, const struct sn_outbox *outbox, size_t first)
+{
+	struct sn_text message = { 0 };
+
+	for (size_t i = first; i < outbox->frames.count; i++) {
+		const struct sn_outbox_frame *f = &outbox->frames.items[i];
+
+		if (f->is_acked)
+			continue;
+		if (message.length && message.length + f->length > MESSAGE_BYTES) {
+			sn_link_send_up(u->link, &message);
+			sn_text_clear(&message);
+		}
+		sn_text_add_bytes(&message, outbox->bytes.chars + f->at, f->length);
+	}
 	sn_link_send_up(u->link, &message);
 	sn_text_free(&message);
 }

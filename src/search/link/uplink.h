@@ -6,6 +6,7 @@
 
 #include "search/link/frame.h"
 #include "search/link/link.h"
+#include "search/link/outbox.h"
 
 /** Times of the protocol, in ns. */
 #define SN_AGENT_BEAT_NS    500000000LL	   /* from child to parent, and back */
@@ -49,6 +50,8 @@ void sn_uplink_beat(struct sn_uplink *uplink, int64_t now_ns, const uint32_t *be
 /** Sends one frame upwards. */
 void sn_uplink_send(struct sn_uplink *uplink, uint16_t type, uint64_t number, uint64_t ack,
 		    const struct sn_text *body);
+/** Sends the results of an outbox from its frame `first` on that are not in the journal, as far as is known. */
+void sn_uplink_send_outbox(struct sn_uplink *uplink, const struct sn_outbox *outbox, size_t first);
 /** A frame came from above. */
 void sn_uplink_heard(struct sn_uplink *uplink, const struct sn_link_frame *frame, int64_t now_ns);
 /** Whether the front has been silent for too long, or the search is over. */

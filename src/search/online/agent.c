@@ -1,6 +1,7 @@
 /*
- * The agent of a host. The guardian starts the worker again if it dies; the worker searches, beats, and
- * writes each window to the spool before it is used. Neither is a parent of the program, or a rank.
+ * The agent of a host. The guardian starts the worker again if it dies, and so the inner agents that are this host's;
+ * the worker searches, beats, and writes each window to the spool before it is used. None is a parent of the program,
+ * or a rank.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,10 +15,12 @@
 #include "base/alloc.h"
 #include "base/detach.h"
 #include "base/progress.h"
+#include "search/online/above.h"
 #include "search/online/node.h"
 #include "search/online/parts.h"
+#include "search/online/tree.h"
 
-enum { WORKERS_MOST = 4, LOOK_NS = 5000000, POLL_NS = 1000000 };
+enum { LIVES_MOST = 4, LOOK_NS = 5000000, POLL_NS = 1000000 };
 enum { LOOKS_A_SCAN = 10 }; /* for further recordings of the host */
 
 struct worker {
@@ -274,7 +277,8 @@ static sn_status worker_open(struct worker *w, uint32_t epoch, struct sn_error *
 	pthread_mutex_init(&w->lock, NULL);
 	status = sn_mri_open(o->live_folder, o->host, &o->phase->boundary, &w->mri, err);
 	if (status == SN_OK && o->node_name)
-		status = sn_node_open(o->experiment_path, o->node_name, epoch, &w->node, err);
+		status = sn_node_open(o->experiment_path, o->node_name, o->online->fanout, epoch,
+				      &w->node, err);
 	if (status != SN_OK || w->node)
 		return status;
 	sn_spool_read(o->experiment_path, &w->before);
@@ -332,26 +336,65 @@ static void begin_note(const struct sn_agent_options *options, bool is_again)
 		sn_spool_agent(options->experiment_path, getpid(), is_again, &err);
 }
 
+/* What a guardian starts, and starts again if it dies: the worker, and the inner agents of the host. */
+struct guarded {
+	uint32_t inner; /* its number; 0: the worker */
+	uint32_t lives;
+	pid_t pid; /* 0: it has ended */
+};
+
+static void life_begin(const struct sn_agent_options *o, struct guarded *g)
+{
+	g->lives++;
+	g->pid = fork();
+	if (g->pid < 0)
+		g->pid = 0;
+	if (g->pid)
+		return;
+	if (g->inner) {
+		prctl(PR_SET_NAME, "sonde-inner");
+		_exit(sn_above_inner_run(o->experiment_path, o->online->fanout, o->is_local,
+					 g->inner, g->lives));
+	}
+	prctl(PR_SET_NAME, "sonde-agent");
+	begin_note(o, g->lives > 1);
+	_exit(worker_run(o, g->lives));
+}
+
+static size_t guarded_list(const struct sn_agent_options *o, struct guarded out[])
+{
+	uint32_t inners[SN_TREE_LEVELS], number;
+	size_t count = 0;
+
+	out[0] = (struct guarded){ 0 };
+	if (o->node_name && sn_node_number(o->experiment_path, o->node_name, &number))
+		count = sn_tree_inners(o->online->fanout, number, inners);
+	for (size_t i = 0; i < count; i++)
+		out[1 + i] = (struct guarded){ .inner = inners[i] };
+	return 1 + count;
+}
+
 void sn_agent_guard(const struct sn_agent_options *options)
 {
+	struct guarded all[1 + SN_TREE_LEVELS];
+	size_t count;
+	int status;
+	pid_t pid;
+
 	prctl(PR_SET_NAME, "sonde-guardian");
 	begin_note(options, false);
-	for (int i = 0; i < WORKERS_MOST; i++) {
-		pid_t worker = fork();
-		int status = 0;
-
-		if (!worker) {
-			prctl(PR_SET_NAME, "sonde-agent");
-			begin_note(options, i > 0);
-			_exit(worker_run(options, (uint32_t)i + 1));
+	count = guarded_list(options, all);
+	for (size_t i = 0; i < count; i++)
+		life_begin(options, &all[i]);
+	while ((pid = waitpid(-1, &status, 0)) > 0 || errno == EINTR)
+		for (size_t i = 0; i < count && pid > 0; i++) {
+			if (all[i].pid != pid)
+				continue;
+			all[i].pid = 0;
+			if (WIFSIGNALED(status) && all[i].lives < LIVES_MOST)
+				life_begin(options, &all[i]);
+			break;
 		}
-		if (worker < 0)
-			break;
-		while (waitpid(worker, &status, 0) < 0 && errno == EINTR)
-			;
-		if (WIFEXITED(status))
-			break;
-	}
 }
 
 /* Whole, and beaten for once: a page without that is no agent's for a program that starts. */

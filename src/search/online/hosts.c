@@ -17,6 +17,7 @@
 #include "experiment/store.h"
 #include "search/link/uplink.h"
 #include "search/online/hosts_parts.h"
+#include "search/online/tree.h"
 
 enum { WAIT_MS = 10, DRAIN_MOST = 1000 };
 /* How long a word to all hosts may take, at first; for as long executions pass that are not measured. Twice as long
@@ -52,44 +53,35 @@ static void signals_mind(void)
 
 /* ---- words to hosts ---- */
 
-static void frame_send(struct sn_hosts *h, const struct host_node *n, uint16_t type, uint32_t agent,
+/* To SN_LINK_FRONT: to all, also to those that only pass words on. */
+static void frame_send(struct sn_hosts *h, uint16_t type, uint32_t agent, uint32_t epoch,
 		       uint64_t ack, const struct sn_text *body)
 {
 	const struct sn_link_frame frame = { .type = type,
 					     .agent = agent,
-					     .epoch = n->epoch,
+					     .epoch = epoch,
 					     .ack = ack,
 					     .body = (const uint8_t *)body->chars,
 					     .length = (uint32_t)body->length };
-	struct sn_text message = { 0 };
 
-	sn_link_frame_add(&message, &frame);
-	sn_link_send_down(h->link, &n->peer, &message);
-	sn_text_free(&message);
+	sn_downlink_queue(&h->down, &frame, sn_agent_now_ns());
 }
 
-static void all_send(struct sn_hosts *h, uint16_t type, const struct sn_text *body)
-{
-	for (uint32_t i = 0; i < h->nodes.count; i++)
-		if (h->nodes.items[i].is_joined)
-			frame_send(h, &h->nodes.items[i], type, i, 0, body);
-}
-
+/* What came again is acknowledged again: the word before may have been lost. */
 static void acks_send(struct sn_hosts *h)
 {
 	const struct sn_text none = { 0 };
 
 	for (uint32_t i = 0; i < h->nodes.count; i++) {
 		struct host_node *n = &h->nodes.items[i];
-		const uint32_t epoch = n->epoch;
 
-		for (n->epoch = 1; n->is_joined && n->epoch <= epoch; n->epoch++) {
-			uint64_t through = sn_journal_through(&h->journal, i, n->epoch);
+		for (uint32_t epoch = 1; n->is_to_be_told && epoch <= n->epoch; epoch++) {
+			uint64_t through = sn_journal_through(&h->journal, i, epoch);
 
 			if (through)
-				frame_send(h, n, SN_LINK_ACK, i, through, &none);
+				frame_send(h, SN_LINK_ACK, i, epoch, through, &none);
 		}
-		n->epoch = epoch;
+		n->is_to_be_told = false;
 	}
 }
 
@@ -125,10 +117,19 @@ static void result_read(struct sn_hosts *h, const struct sn_link_frame *frame)
 	sn_told_free(&told);
 }
 
+static void welcome(struct sn_hosts *h, const struct sn_link_frame *frame)
+{
+	struct sn_text body = { 0 };
+
+	sn_body_u16(&body, SN_LINK_VERSION);
+	sn_body_u64(&body, 0);
+	frame_send(h, SN_LINK_WELCOME, frame->agent, frame->epoch, 0, &body);
+	sn_text_free(&body);
+}
+
 static void hello_take(struct sn_hosts *h, const struct sn_link_frame *frame)
 {
 	struct host_node *n = &h->nodes.items[frame->agent];
-	struct sn_text body = { 0 };
 
 	if (n->is_joined && frame->epoch > n->epoch) {
 		h->restarted += frame->epoch - n->epoch;
@@ -141,10 +142,30 @@ static void hello_take(struct sn_hosts *h, const struct sn_link_frame *frame)
 	n->is_joined = true;
 	if (frame->epoch > n->epoch)
 		n->epoch = frame->epoch;
-	sn_body_u16(&body, SN_LINK_VERSION);
-	sn_body_u64(&body, 0);
-	frame_send(h, n, SN_LINK_WELCOME, frame->agent, 0, &body);
-	sn_text_free(&body);
+	n->is_to_be_told = true;
+	welcome(h, frame);
+}
+
+static void inner_hello_take(struct sn_hosts *h, const struct sn_link_frame *frame)
+{
+	uint64_t *epoch = sn_map_put(&h->inners, frame->agent, NULL);
+
+	if (frame->epoch > *epoch) {
+		h->restarted += frame->epoch - (*epoch ? (uint32_t)*epoch : 1);
+		*epoch = frame->epoch;
+	}
+	welcome(h, frame);
+}
+
+/* Strangers at an inner agent, in one of its lives. */
+static void note_take(struct sn_hosts *h, const struct sn_link_frame *frame)
+{
+	struct sn_cursor cur = sn_cursor_over(frame->body, frame->length);
+	uint64_t refused = sn_cursor_u64(&cur);
+	uint64_t *kept = sn_map_put(&h->refused, (uint64_t)frame->agent << 32 | frame->epoch, NULL);
+
+	if (refused > *kept)
+		*kept = refused;
 }
 
 static void at_take(struct host_node *n, const struct sn_link_frame *frame)
@@ -175,33 +196,43 @@ static void say_take(const struct sn_hosts *h, const struct sn_link_frame *frame
 	sn_text_free(&text);
 }
 
-static void frame_take(struct sn_hosts *h, const struct sn_link_peer *peer,
-		       const struct sn_link_frame *frame)
+static void node_frame_take(struct sn_hosts *h, const struct sn_link_frame *frame)
 {
-	struct host_node *n;
-	const struct sn_text none = { 0 };
+	struct host_node *n = &h->nodes.items[frame->agent];
 
-	if (frame->agent >= h->nodes.count)
-		return;
-	n = &h->nodes.items[frame->agent];
 	if (frame->epoch < n->epoch && frame->type != SN_LINK_RESULT)
 		return;
-	n->peer = *peer;
 	n->heard_ns = sn_agent_now_ns();
 	if (n->is_silent && !h->options->is_quiet)
 		fprintf(stderr, "sonde: the agent of %s is heard again\n", n->name);
 	n->is_silent = false;
 	if (frame->type == SN_LINK_HELLO)
 		hello_take(h, frame);
-	else if (frame->type == SN_LINK_BEAT)
-		frame_send(h, n, SN_LINK_WELCOME, frame->agent, 0, &none);
 	else if (frame->type == SN_LINK_AT)
 		at_take(n, frame);
 	else if (frame->type == SN_LINK_SAY)
 		say_take(h, frame);
-	else if (frame->type == SN_LINK_RESULT && !h->is_full &&
-		 sn_journal_take(&h->journal, frame))
-		result_read(h, frame);
+	else if (frame->type == SN_LINK_RESULT && !h->is_full) {
+		n->is_to_be_told = true;
+		if (sn_journal_take(&h->journal, frame))
+			result_read(h, frame);
+	}
+}
+
+/* An agent's own words tell that it is there; those that pass them on may name it for longer. */
+static void frame_take(struct sn_hosts *h, size_t peer, const struct sn_link_frame *frame)
+{
+	if (frame->type == SN_LINK_BEAT) {
+		sn_downlink_beat(&h->down, peer, frame, 0);
+	} else {
+		sn_downlink_route(&h->down, frame->agent, peer);
+		if (frame->agent < h->nodes.count)
+			node_frame_take(h, frame);
+		else if (frame->agent >= SN_LINK_INNER && frame->type == SN_LINK_HELLO)
+			inner_hello_take(h, frame);
+		else if (frame->agent >= SN_LINK_INNER && frame->type == SN_LINK_NOTE)
+			note_take(h, frame);
+	}
 }
 
 static void messages_take(struct sn_hosts *h)
@@ -211,10 +242,11 @@ static void messages_take(struct sn_hosts *h)
 
 	for (int i = 0; i < DRAIN_MOST && sn_link_receive(h->link, timeout_ms, &message); i++) {
 		struct sn_cursor cur = sn_cursor_over(message.bytes, message.length);
+		size_t peer = sn_downlink_heard(&h->down, &message.peer, sn_agent_now_ns());
 		struct sn_link_frame frame;
 
 		while (sn_cursor_left(&cur) && sn_link_frame_read(&cur, &frame) == SN_OK)
-			frame_take(h, &message.peer, &frame);
+			frame_take(h, peer, &frame);
 		timeout_ms = 0;
 	}
 }
@@ -224,9 +256,9 @@ static void journal_sync(struct sn_hosts *h)
 {
 	struct sn_error err;
 
-	if (h->is_full || !h->journal.waiting.length)
+	if (h->is_full)
 		return;
-	if (sn_journal_sync(&h->journal, &err) == SN_OK) {
+	if (!h->journal.waiting.length || sn_journal_sync(&h->journal, &err) == SN_OK) {
 		acks_send(h);
 		return;
 	}
@@ -323,7 +355,7 @@ static void step_send(struct sn_hosts *h)
 	sn_body_u32(&body, h->first);
 	sn_body_u32(&body, h->executions);
 	sn_body_u64(&body, (uint64_t)sn_suspend_ns(h->options->suspend));
-	all_send(h, SN_LINK_MEASURE, &body);
+	frame_send(h, SN_LINK_MEASURE, SN_LINK_FRONT, 0, 0, &body);
 	sn_text_free(&body);
 }
 
@@ -403,6 +435,7 @@ static void turn(struct sn_hosts *h)
 {
 	messages_take(h);
 	journal_sync(h);
+	sn_downlink_flush(&h->down, h->link);
 	nodes_scan(h);
 	silence_look(h);
 	children_look(h);
@@ -416,20 +449,44 @@ static bool have_all_ended(const struct sn_hosts *h)
 	return true;
 }
 
+static void tree_say(const struct sn_hosts *h)
+{
+	size_t direct = 0;
+
+	for (uint32_t i = 0; i < h->nodes.count; i++)
+		direct += sn_tree_parent(h->options->fanout, i) == SN_LINK_FRONT;
+	if (h->inners.count && !h->options->is_quiet)
+		fprintf(stderr,
+			"sonde: %zu hosts took part: %zu talked to the front, the others to %zu inner "
+			"agents\n",
+			h->nodes.count, direct, h->inners.count);
+}
+
+/* Whoever passes words on stays until all have told what they have. */
+static void end_send(struct sn_hosts *h, bool is_for_all)
+{
+	struct sn_text body = { 0 };
+
+	sn_body_u32(&body, !is_for_all);
+	frame_send(h, SN_LINK_END, SN_LINK_FRONT, 0, 0, &body);
+	sn_text_free(&body);
+}
+
 /* The program has ended: agents tell what they have yet. Those that are silent are waited for a little. */
 static void agents_end(struct sn_hosts *h)
 {
-	const struct sn_text none = { 0 };
 	double begin_s = sn_now_s(), sent_s = 0;
 
 	while (!have_all_ended(h) && sn_now_s() - begin_s < end_s && !h->is_full) {
 		if (sn_now_s() - sent_s > again_s / 5) {
 			sent_s = sn_now_s();
-			all_send(h, SN_LINK_END, &none);
+			end_send(h, false);
 		}
 		turn(h);
 	}
-	all_send(h, SN_LINK_END, &none);
+	tree_say(h);
+	end_send(h, true);
+	sn_downlink_flush(&h->down, h->link);
 	for (size_t i = 0; i < h->launchers.count; i++)
 		if (h->launchers.items[i] > 0)
 			kill(h->launchers.items[i], SIGTERM);
@@ -478,7 +535,9 @@ static sn_status link_open(struct sn_hosts *h, struct sn_error *err)
 	status = sn_link_open(h->secret, NULL, NULL, &h->link, err);
 	if (status == SN_OK)
 		status = sn_link_listen(h->link, address, err);
-	return status == SN_OK ? sn_front_address_write(h->path, address, is_local, err) : status;
+	return status == SN_OK
+		       ? sn_agent_address_write(h->path, SN_LINK_FRONT, address, is_local, err)
+		       : status;
 }
 
 /* ---- all ---- */
@@ -541,6 +600,9 @@ void sn_hosts_free(struct sn_hosts *h)
 	sn_vec_free(&h->windows);
 	sn_vec_free(&h->nodes);
 	sn_vec_free(&h->launchers);
+	sn_downlink_free(&h->down);
+	sn_map_free(&h->inners);
+	sn_map_free(&h->refused);
 	sn_link_close(h->link);
 	if (h->has_journal)
 		sn_journal_close(&h->journal);

@@ -176,7 +176,7 @@ sn_status sn_hosts_program_start(struct sn_hosts *h, struct sn_error *err)
 
 	for (; *given && *given != h->options->program; given++)
 		sn_vec_push(&words, sn_strdup(*given));
-	words_add(h, sn_hosts_has_launcher(h) ? "wait" : "auto", &words);
+	words_add(h, sn_hosts_has_launcher(h) ? "wait" : h->options->agents, &words);
 	for (; *given; given++)
 		sn_vec_push(&words, sn_strdup(*given));
 	sn_vec_push(&words, NULL);

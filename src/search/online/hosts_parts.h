@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include "search/link/downlink.h"
 #include "search/link/journal.h"
 #include "search/online/nodes.h"
 #include "search/online/parts.h"
@@ -11,7 +12,7 @@
 struct host_node {
 	char name[SN_NODE_NAME];
 	bool is_joined, is_silent, has_ended, wants, is_found;
-	struct sn_link_peer peer;
+	bool is_to_be_told; /* what the journal has of it */
 	int64_t heard_ns;
 	uint32_t epoch, ended, answered;
 	double mean_s;
@@ -31,6 +32,9 @@ struct sn_hosts {
 	uint8_t secret[SN_LINK_SECRET];
 	struct sn_nodes_sweeper sweeper;
 	struct sn_link *link;
+	struct sn_downlink down;
+	struct sn_map inners;  /* inner agents that were heard of -> their epoch */
+	struct sn_map refused; /* inner agent and epoch -> strangers that it refused */
 	struct sn_journal journal;
 	bool has_journal, is_full; /* is_full: nothing more is taken */
 	SN_VEC(struct host_node) nodes;

@@ -73,15 +73,18 @@ int sn_online_join(const struct sn_online_options *options, const char *folder)
 	const bool is_agent = options->agents && !strcmp(options->agents, "alone");
 	struct sn_error err;
 	int code = SN_EXIT_OK;
+	bool is_local;
 
 	sn_node_name(j.name);
 	gethostname(j.host, 64); /* as the runtime has it */
-	j.starts_agents = options->agents && !strcmp(options->agents, "auto");
+	is_local = options->agents && !strcmp(options->agents, "local");
+	j.starts_agents = is_local || (options->agents && !strcmp(options->agents, "auto"));
 	j.agent = (struct sn_agent_options){ .online = options,
 					     .phase = &j.phase,
 					     .experiment_path = folder,
 					     .host = j.host,
-					     .node_name = j.name };
+					     .node_name = j.name,
+					     .is_local = is_local };
 	if (sn_phase_find(options->program, options->phase, &j.phase, &err) != SN_OK)
 		code = sn_error_print(&err);
 	else if (is_agent)

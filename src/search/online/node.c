@@ -9,11 +9,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "search/link/uplink.h"
+#include "search/online/above.h"
 
 enum { WAIT_MS = 10 };
-/* Without a process and a word of the front it has nothing to do: what it measured is in its spool. */
-#define IDLE_NS	   10000000000LL
 #define CLOSING_NS 5000000000LL
 #define TELL_NS	   100000000LL /* how often it tells how far processes are */
 
@@ -25,8 +23,7 @@ struct sn_node {
 	const char *folder, *name;
 	struct sn_uplink uplink;
 	struct sn_outbox outbox;
-	uint8_t secret[SN_LINK_SECRET];
-	uint32_t turn; /* of the front's addresses */
+	struct sn_above above;
 	int64_t replay_ns, tell_ns;
 	pthread_t thread;
 
@@ -41,44 +38,11 @@ struct sn_node {
 	SN_VEC(struct node_say) sayings;
 };
 
-/* ---- whom it turns to ---- */
-
-static uint32_t parent_of(void *context, uint32_t agent)
-{
-	(void)context;
-	(void)agent;
-	return SN_LINK_FRONT;
-}
-
-static bool address_of(void *context, uint32_t agent, char out[SN_LINK_ADDRESS])
-{
-	struct sn_node *n = context;
-
-	(void)agent;
-	return sn_front_address_read(n->folder, n->turn++, out);
-}
-
-static bool is_folder_gone(void *context)
-{
-	const struct sn_node *n = context;
-
-	return access(n->folder, F_OK) != 0;
-}
-
 /* ---- sending ---- */
 
 static void frames_send(struct sn_node *n, size_t first)
 {
-	for (size_t i = first; i < n->outbox.frames.count; i++) {
-		const struct sn_outbox_frame *f = &n->outbox.frames.items[i];
-		struct sn_text message = { 0 };
-
-		if (f->is_acked)
-			continue;
-		sn_text_add_bytes(&message, n->outbox.bytes.chars + f->at, f->length);
-		sn_link_send_up(n->uplink.link, &message);
-		sn_text_free(&message);
-	}
+	sn_uplink_send_outbox(&n->uplink, &n->outbox, first);
 	n->replay_ns = sn_agent_now_ns() + SN_AGENT_REPLAY_NS;
 }
 
@@ -204,7 +168,7 @@ static bool round_go(struct sn_node *n)
 		frames_send(n, 0);
 	at_send(n, now_ns);
 	n->is_over = n->is_over || sn_uplink_is_alone(&n->uplink, now_ns) ||
-		     (!n->view.is_needed && now_ns - n->uplink.front_heard_ns > IDLE_NS);
+		     (!n->view.is_needed && now_ns - n->uplink.front_heard_ns > SN_NODE_IDLE_NS);
 	is_done = n->is_closing && !n->end && (!n->outbox.unacked || !n->has_room);
 	pthread_mutex_unlock(&n->lock);
 	messages_take(n);
@@ -233,17 +197,14 @@ static void *link_run(void *context)
 
 /* ---- all ---- */
 
-static sn_status node_begin(struct sn_node *n, uint32_t epoch, struct sn_error *err)
+static sn_status node_begin(struct sn_node *n, uint32_t fanout, uint32_t epoch,
+			    struct sn_error *err)
 {
-	const struct sn_uplink_above above = {
-		.parent = parent_of, .address = address_of, .is_over = is_folder_gone, .context = n
-	};
+	const struct sn_uplink_above above = sn_above_uplink(&n->above);
 	struct sn_text spool = { 0 };
-	char *secret = sn_nodes_file(n->folder, "search.secret");
 	uint32_t number;
-	sn_status status = sn_link_secret_read(secret, n->secret, err);
+	sn_status status = sn_above_open(n->folder, fanout, &n->above, err);
 
-	free(secret);
 	if (status == SN_OK && !sn_node_number(n->folder, n->name, &number))
 		status = sn_error_set(err, SN_ERR_NOT_FOUND,
 				      "search: host '%s' has no part in the search of '%s'",
@@ -254,14 +215,14 @@ static sn_status node_begin(struct sn_node *n, uint32_t epoch, struct sn_error *
 	status = sn_outbox_open(spool.chars, number, epoch, &n->outbox, err);
 	sn_text_free(&spool);
 	if (status == SN_OK)
-		status = sn_uplink_open(&above, n->secret, number, epoch, &n->uplink, err);
+		status = sn_uplink_open(&above, n->above.secret, number, epoch, &n->uplink, err);
 	if (status == SN_OK && pthread_create(&n->thread, NULL, link_run, n))
 		status = sn_error_set(err, SN_ERR_IO, "search: the agent cannot have a thread");
 	return status;
 }
 
-sn_status sn_node_open(const char *folder, const char *name, uint32_t epoch, struct sn_node **out,
-		       struct sn_error *err)
+sn_status sn_node_open(const char *folder, const char *name, uint32_t fanout, uint32_t epoch,
+		       struct sn_node **out, struct sn_error *err)
 {
 	struct sn_node *n = sn_alloc_zeroed(1, sizeof(*n));
 	sn_status status;
@@ -271,7 +232,7 @@ sn_status sn_node_open(const char *folder, const char *name, uint32_t epoch, str
 	n->has_room = true;
 	n->view.is_needed = true;
 	pthread_mutex_init(&n->lock, NULL);
-	status = node_begin(n, epoch, err);
+	status = node_begin(n, fanout, epoch, err);
 	if (status == SN_OK)
 		*out = n;
 	else
@@ -356,6 +317,6 @@ void sn_node_close(struct sn_node *n, const struct sn_told *end)
 	sn_outbox_close(&n->outbox);
 	sn_vec_free(&n->bodies);
 	sn_vec_free(&n->sayings);
-	explicit_bzero(n->secret, sizeof(n->secret));
+	sn_above_close(&n->above);
 	free(n);
 }

@@ -22,9 +22,9 @@ struct sn_node_view {
 
 struct sn_node;
 
-/** `folder` and `name` are borrowed. */
-sn_status sn_node_open(const char *folder, const char *name, uint32_t epoch, struct sn_node **out,
-		       struct sn_error *err);
+/** `folder` and `name` are borrowed; `fanout` as in tree.h. */
+sn_status sn_node_open(const char *folder, const char *name, uint32_t fanout, uint32_t epoch,
+		       struct sn_node **out, struct sn_error *err);
 /** What is to be known of the host's processes now, and whether its search wants another step. */
 void sn_node_tell(struct sn_node *node, const struct sn_node_view *view);
 void sn_node_want(struct sn_node *node, bool wants);

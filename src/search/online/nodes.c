@@ -19,6 +19,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "wire/link.h"
 
 char *sn_nodes_file(const char *folder, const char *name)
 {
@@ -251,11 +252,21 @@ static void others_write(FILE *out, const char *port)
 	freeifaddrs(all);
 }
 
-sn_status sn_front_address_write(const char *folder, const char *address, bool is_local,
-				 struct sn_error *err)
+static char *address_file(const char *folder, uint32_t agent)
+{
+	struct sn_text path = { 0 };
+
+	if (agent == SN_LINK_FRONT)
+		return sn_nodes_file(folder, "search.front");
+	sn_text_addf(&path, "%s/search.nodes/inner.%u", folder, agent - SN_LINK_INNER);
+	return sn_text_take(&path);
+}
+
+sn_status sn_agent_address_write(const char *folder, uint32_t agent, const char *address,
+				 bool is_local, struct sn_error *err)
 {
 	const char *colon = strrchr(address, ':');
-	char *path = sn_nodes_file(folder, "search.front");
+	char *path = address_file(folder, agent);
 	struct sn_file_writer writer;
 	sn_status status = sn_file_writer_open(&writer, path, err);
 	char boot[64];
@@ -270,9 +281,10 @@ sn_status sn_front_address_write(const char *folder, const char *address, bool i
 	return sn_file_writer_commit(&writer, err);
 }
 
-bool sn_front_address_read(const char *folder, uint32_t turn, char out[SN_LINK_ADDRESS])
+bool sn_agent_address_read(const char *folder, uint32_t agent, uint32_t turn,
+			   char out[SN_LINK_ADDRESS])
 {
-	char *path = sn_nodes_file(folder, "search.front");
+	char *path = address_file(folder, agent);
 	FILE *in = fopen(path, "re");
 	char line[160], boot[64], of[64];
 	char usable[16][SN_LINK_ADDRESS];

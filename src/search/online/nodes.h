@@ -8,6 +8,7 @@
  *	search.nodes/number.K	a link to NODE: the agent of number K is that of this host
  *	search.nodes/NODE/PID	a link to the live folder of a recording there
  *	search.nodes/spool.K	what its agent has measured and the journal lacks
+ *	search.nodes/inner.N	where inner agent N (from 0) listens, as search.front
  *
  * All but the journal is removed at the end. The bodies, of which fields are only ever added at the ends:
  *
@@ -27,6 +28,8 @@
 #include "search/monitor/mri.h"
 
 enum { SN_NODES_MOST = 16384, SN_NODE_NAME = 64 };
+/** Without anything to do and a word of the front for so long (ns) an agent ends. */
+#define SN_NODE_IDLE_NS 10000000000LL
 
 /** FOLDER/NAME; the caller frees. */
 char *sn_nodes_file(const char *folder, const char *name);
@@ -57,11 +60,12 @@ void sn_nodes_sweeper_start(const char *folder, struct sn_nodes_sweeper *out);
 /** It sweeps, and has ended. */
 void sn_nodes_sweeper_end(struct sn_nodes_sweeper *sweeper);
 
-/** Where the front listens. With `is_local` only this host can come. */
-sn_status sn_front_address_write(const char *folder, const char *address, bool is_local,
-				 struct sn_error *err);
+/** Where the front (SN_LINK_FRONT) or an inner agent listens. With `is_local` only this host can come. */
+sn_status sn_agent_address_write(const char *folder, uint32_t agent, const char *address,
+				 bool is_local, struct sn_error *err);
 /** One of its addresses, another one with each turn. False: there is none (yet). */
-bool sn_front_address_read(const char *folder, uint32_t turn, char out[SN_LINK_ADDRESS]);
+bool sn_agent_address_read(const char *folder, uint32_t agent, uint32_t turn,
+			   char out[SN_LINK_ADDRESS]);
 
 enum sn_told_kind { SN_TOLD_WINDOW = 1, SN_TOLD_NONE, SN_TOLD_END };
 

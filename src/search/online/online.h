@@ -37,6 +37,7 @@ struct sn_online_options {
 	bool is_quiet;
 	/* An agent on each host of the program: how they are started (hosts.c). NULL: one, on this host. */
 	const char *agents;
+	uint32_t fanout;	   /* children of an inner agent (tree.h) */
 	const char *const *passed; /* words of options that hosts need too, ended by NULL */
 };
 

@@ -47,10 +47,12 @@ struct sn_agent_options {
 	const char *live_folder; /* NULL: as the search's folder says */
 	const char *experiment_path, *host;
 	const char *node_name; /* of one of several hosts; NULL: there is one */
+	bool is_local;	       /* all of them are this machine */
 };
 
 /** Starts the host's agent: a daemon of two processes, without open descriptors, in a session of its own.
- *  The one is the guardian of the other. It ends when the search or the program does. */
+ *  The one is the guardian of the other, and of the inner agents that the host has. It ends when the search or the program
+ *  does. */
 sn_status sn_agent_start(const struct sn_agent_options *options, struct sn_error *err);
 /** The same as this process, until the search is over. */
 void sn_agent_guard(const struct sn_agent_options *options);

@@ -627,16 +627,6 @@ static void node_add(const struct sn_front *f, uint32_t host, struct sn_search *
 	}
 }
 
-static uint64_t map_sum(const struct sn_map *map)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < map->capacity; i++)
-		if (map->slots[i].used)
-			sum += map->slots[i].value;
-	return sum;
-}
-
 static void counts_fill(const struct sn_front *f, struct sn_search *search)
 {
 	const struct sn_places *places = f->simulation->places;
@@ -651,9 +641,9 @@ static void counts_fill(const struct sn_front *f, struct sn_search *search)
 	}
 	for (uint32_t i = 0; i < places->inners; i++)
 		search->agents.restarted += f->inner_epochs[i] > 1 ? f->inner_epochs[i] - 1 : 0;
-	search->agents.refused = (uint32_t)map_sum(&f->refused);
+	search->agents.refused = (uint32_t)sn_map_sum(&f->refused);
 	search->results = (struct sn_search_results){ .received = f->journal.received,
-						      .repeated = map_sum(&f->repeated),
+						      .repeated = sn_map_sum(&f->repeated),
 						      .lost = sn_journal_gaps(&f->journal) };
 	search->is_partial = !has_all(f);
 }

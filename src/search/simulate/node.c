@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "search/simulate/parts.h"
 
-enum { CHUNK = 512 * 1024, LOOK_NS = 100000000, AGAIN_NS = 1000000000 };
+enum { LOOK_NS = 100000000, AGAIN_NS = 1000000000 };
 
 struct node {
 	struct sn_uplink uplink;
@@ -24,21 +24,7 @@ struct node {
 
 static void frames_send(struct node *n, size_t first)
 {
-	struct sn_text message = { 0 };
-
-	for (size_t i = first; i < n->outbox.frames.count; i++) {
-		const struct sn_outbox_frame *f = &n->outbox.frames.items[i];
-
-		if (f->is_acked)
-			continue;
-		if (message.length && message.length + f->length > CHUNK) {
-			sn_link_send_up(n->uplink.link, &message);
-			sn_text_clear(&message);
-		}
-		sn_text_add_bytes(&message, n->outbox.bytes.chars + f->at, f->length);
-	}
-	sn_link_send_up(n->uplink.link, &message);
-	sn_text_free(&message);
+	sn_uplink_send_outbox(&n->uplink, &n->outbox, first);
 	n->replay_ns = sn_agent_now_ns() + SN_AGENT_REPLAY_NS;
 }
 

@@ -7,8 +7,7 @@
 #define SN_SEARCH_SIMULATE_SIMULATE_H
 
 #include "search/engine/search.h"
-
-enum { SN_FANOUT = 32, SN_FANOUT_MOST = 1024 };
+#include "search/link/inner.h"
 
 struct sn_simulate_options {
 	const char *scenario;		 /* its file */

@@ -36,3 +36,14 @@ TEST(equal_strings_have_one_number)
 	CHECK_INT(sn_intern(&in, "a\0c", 3), 1001);
 	sn_interner_free(&in);
 }
+
+TEST(values_add_up)
+{
+	struct sn_map map = { 0 };
+
+	CHECK_INT(sn_map_sum(&map), 0);
+	for (uint64_t i = 1; i <= 100; i++)
+		*sn_map_put(&map, i, NULL) = i;
+	CHECK_INT(sn_map_sum(&map), 5050);
+	sn_map_free(&map);
+}

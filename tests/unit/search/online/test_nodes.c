@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "harness/tap.h"
+#include "wire/link.h"
 
 static char *folder(void)
 {
@@ -67,11 +68,18 @@ TEST(addresses_take_turns)
 	struct sn_error err;
 
 	REQUIRE(path);
-	CHECK(!sn_front_address_read(path, 0, first));
-	CHECK_INT(sn_front_address_write(path, "tcp://127.0.0.1:4711", true, &err), SN_OK);
-	CHECK(sn_front_address_read(path, 0, first) && sn_front_address_read(path, 1, second));
+	CHECK(!sn_agent_address_read(path, SN_LINK_FRONT, 0, first));
+	CHECK_INT(sn_agent_address_write(path, SN_LINK_FRONT, "tcp://127.0.0.1:4711", true, &err),
+		  SN_OK);
+	CHECK(sn_agent_address_read(path, SN_LINK_FRONT, 0, first) &&
+	      sn_agent_address_read(path, SN_LINK_FRONT, 1, second));
 	CHECK_STRING(first, "tcp://127.0.0.1:4711");
 	CHECK_STRING(second, first);
+	CHECK(!sn_agent_address_read(path, SN_LINK_INNER + 3, 0, first));
+	CHECK_INT(sn_agent_address_write(path, SN_LINK_INNER + 3, "tcp://0.0.0.0:4712", true, &err),
+		  SN_OK);
+	CHECK(sn_agent_address_read(path, SN_LINK_INNER + 3, 0, second));
+	CHECK_STRING(second, "tcp://127.0.0.1:4712");
 	sn_nodes_remove(path);
 	rmdir(path);
 }
