@@ -199,6 +199,60 @@ def inner_agents(t, app):
     t.equal(sorted(n for n in os.listdir('tree') if n.startswith('search.')), ['search.journal', 'search.tsv'], 'no address of an inner agent is left')
 
 
+class Networks:
+    """A network namespace for each host, all of them on one bridge; `there` is false where that cannot be had."""
+
+    def __init__(self, count):
+        self.tag = f's{os.getpid() % 100000}'
+        net = f'10.{200 + os.getpid() % 50}.{os.getpid() // 50 % 250}'
+        self.names = [f'{self.tag}n{k}' for k in range(1, count + 1)]
+        self.there = self.ip('link', 'add', self.tag, 'type', 'bridge') and self.ip('addr', 'add', f'{net}.1/24', 'dev', self.tag) and \
+            self.ip('link', 'set', self.tag, 'up')
+        for k, name in enumerate(self.names):
+            self.there = self.there and self.ip('netns', 'add', name) and self.ip('link', 'add', name, 'type', 'veth', 'peer', 'name', 'e0', 'netns', name) and \
+                self.ip('link', 'set', name, 'master', self.tag, 'up') and self.ip('-n', name, 'addr', 'add', f'{net}.{k + 2}/24', 'dev', 'e0') and \
+                self.ip('-n', name, 'link', 'set', 'e0', 'up') and self.ip('-n', name, 'link', 'set', 'lo', 'up')
+
+    @staticmethod
+    def ip(*words):
+        try:
+            return subprocess.run(['ip', *words], capture_output=True).returncode == 0
+        except OSError:
+            return False
+
+    def close(self):
+        for name in self.names:
+            self.ip('netns', 'del', name)
+            self.ip('link', 'del', name)
+        self.ip('link', 'del', self.tag)
+
+
+def networks(t, app):
+    """Hosts with addresses of their own; the link of one of them is cut for some seconds."""
+    net = Networks(4)
+    try:
+        if not net.there:
+            t.skip('hosts with networks of their own', 'no network namespace can be made')
+            return
+        launcher = script('spread', '#!/bin/sh\n' + ''.join(f'SONDE_NODE=n{k + 1} ip netns exec {name} "$@" &\n' for k, name in enumerate(net.names)) + 'wait\n')
+        command = started(t, 'net', '--launch', launcher, '--agents', 'auto', '--fanout', '2', '--steps', '3', '--threshold', '0', app, '20000', '/dev/null', 'stop6')
+        measured('net')
+        cut = os.readlink('net/search.nodes/number.2')  # it has the inner agent of the fourth, too
+        net.ip('link', 'set', net.names[int(cut[1:]) - 1], 'down')
+        time.sleep(4)
+        net.ip('link', 'set', net.names[int(cut[1:]) - 1], 'up')
+        time.sleep(3)
+        open('stop6', 'w').close()
+        found, err, code = ended(command)
+        t.check(code == 0 and err.count('done 20000\n') == 4 and '4 hosts took part: 2 talked to the front, the others to 1 inner agent\n' in err,
+                'hosts on networks of their own', code, err)
+        t.check(f'nothing was heard of the agent of {cut}' in err and f'the agent of {cut} is heard again' in err, 'a link that is cut is told, and its end', err)
+        t.check(found['complete'] and found['agents']['joined'] == 4 and found['agents']['lost'] == 0 and found['results']['lost'] == 0,
+                'and nothing is lost', found['agents'], found['results'])
+    finally:
+        net.close()
+
+
 def front_is_killed(t, app, launcher):
     """Nobody finds the secret afterwards; the program runs to its end."""
     command = started(t, 'killed', '--launch', launcher, '--agents', 'local', '--steps', '1', app, '20000', 'together4', 'stop4')
@@ -266,6 +320,7 @@ def main():
     whole(t, app, launcher, starter)
     agents_die(t, app, launcher)
     inner_agents(t, app)
+    networks(t, app)
     front_is_killed(t, app, launcher)
     disk_is_full(t, app, launcher)
     t.done()

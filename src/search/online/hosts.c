@@ -458,8 +458,8 @@ static void tree_say(const struct sn_hosts *h)
 	if (h->inners.count && !h->options->is_quiet)
 		fprintf(stderr,
 			"sonde: %zu hosts took part: %zu talked to the front, the others to %zu inner "
-			"agents\n",
-			h->nodes.count, direct, h->inners.count);
+			"agent%s\n",
+			h->nodes.count, direct, h->inners.count, h->inners.count == 1 ? "" : "s");
 }
 
 /* Whoever passes words on stays until all have told what they have. */

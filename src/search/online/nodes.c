@@ -220,16 +220,22 @@ void sn_nodes_sweeper_end(struct sn_nodes_sweeper *sweeper)
 
 /* ---- addresses ---- */
 
-/* Which start of which host this is: addresses of the loopback count there alone. */
-static void boot_read(char out[64])
+enum { LOOPBACK_OF = 96 };
+
+/* Which start of which host this is, and which network of it: addresses of the loopback count there alone. */
+static void loopback_name(char out[LOOPBACK_OF])
 {
 	FILE *in = fopen("/proc/sys/kernel/random/boot_id", "re");
+	char boot[48] = "";
+	struct stat network = { 0 };
 
-	if (!in || !fgets(out, 64, in))
-		snprintf(out, 64, "unknown");
-	out[strcspn(out, "\n")] = '\0';
+	if (!in || !fgets(boot, sizeof(boot), in))
+		snprintf(boot, sizeof(boot), "unknown");
+	boot[strcspn(boot, "\n")] = '\0';
 	if (in)
 		fclose(in);
+	stat("/proc/self/ns/net", &network);
+	snprintf(out, LOOPBACK_OF, "%s.%llu", boot, (unsigned long long)network.st_ino);
 }
 
 static void others_write(FILE *out, const char *port)
@@ -269,13 +275,13 @@ sn_status sn_agent_address_write(const char *folder, uint32_t agent, const char 
 	char *path = address_file(folder, agent);
 	struct sn_file_writer writer;
 	sn_status status = sn_file_writer_open(&writer, path, err);
-	char boot[64];
+	char name[LOOPBACK_OF];
 
 	free(path);
 	if (status != SN_OK)
 		return status;
-	boot_read(boot);
-	fprintf(writer.out, "tcp://127.0.0.1:%s %s\n", colon ? colon + 1 : "0", boot);
+	loopback_name(name);
+	fprintf(writer.out, "tcp://127.0.0.1:%s %s\n", colon ? colon + 1 : "0", name);
 	if (!is_local)
 		others_write(writer.out, colon ? colon + 1 : "0");
 	return sn_file_writer_commit(&writer, err);
@@ -286,16 +292,16 @@ bool sn_agent_address_read(const char *folder, uint32_t agent, uint32_t turn,
 {
 	char *path = address_file(folder, agent);
 	FILE *in = fopen(path, "re");
-	char line[160], boot[64], of[64];
+	char line[192], name[LOOPBACK_OF], of[LOOPBACK_OF];
 	char usable[16][SN_LINK_ADDRESS];
 	uint32_t count = 0;
 
 	free(path);
-	boot_read(boot);
+	loopback_name(name);
 	while (in && count < 16 && fgets(line, sizeof(line), in)) {
-		int words = sscanf(line, "%63s %63s", usable[count], of);
+		int words = sscanf(line, "%63s %95s", usable[count], of);
 
-		if (words == 1 || (words == 2 && !strcmp(of, boot)))
+		if (words == 1 || (words == 2 && !strcmp(of, name)))
 			count++;
 	}
 	if (in)
