@@ -446,7 +446,7 @@ static bool have_all_ended(const struct sn_hosts *h)
 	for (size_t i = 0; i < h->nodes.count; i++)
 		if (h->nodes.items[i].is_joined && !h->nodes.items[i].has_ended)
 			return false;
-	return true;
+	return !sn_journal_gaps(&h->journal); /* what went by a dead agent comes again */
 }
 
 static void tree_say(const struct sn_hosts *h)
