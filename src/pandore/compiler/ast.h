@@ -111,6 +111,7 @@ struct sn_pnd_stmt {
 	struct sn_pnd_stmt *init, *step, *body, *otherwise;
 	const char *name; /* zone, label */
 	int zone;	  /* index of the innermost zone around, -1: none */
+	bool is_split;	  /* a block: what was one loop. fission.h */
 	int id;		  /* of an assignment or observation point, unique in the program */
 };
 

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "pandore/compiler/fission.h"
 #include "pandore/compiler/predict.h"
 #include "pandore/compiler/stays.h"
 
@@ -52,6 +53,8 @@ bool sn_pnd_compile(struct sn_pnd_diags *diags, const struct sn_pnd_options *opt
 	out->unknown_given = take_given(&program, options);
 	if (ok) {
 		sn_pnd_find_staying(&program);
+		if (options->scheme == SN_PND_OPT)
+			sn_pnd_split_loops(&program, options->reassoc, &em.nest_mark);
 		sn_pnd_emit_program(&em);
 	}
 	if (ok && options->explain)

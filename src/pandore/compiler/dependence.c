@@ -182,11 +182,11 @@ static bool excludes(const struct level_test *t, const struct sn_affine *write,
 	       (bound(t, d, false, &largest) && largest < 0);
 }
 
-static bool may_depend(const struct level_test *t, const struct sn_nest_assign *w,
-		       const struct sn_nest_ref *r)
+static bool may_depend(const struct level_test *t, const struct sn_affine *write,
+		       const struct sn_affine *read, int rank)
 {
-	for (int d = 0; d < r->expr->arg_count; d++)
-		if (excludes(t, &w->subs[d], &r->subs[d]))
+	for (int d = 0; d < rank; d++)
+		if (excludes(t, &write[d], &read[d]))
 			return false;
 	return true;
 }
@@ -201,20 +201,40 @@ static int common_depth(const struct sn_nest *nest, int a, int b)
 	return depth;
 }
 
+/* The deepest level at which the second access may meet the first one's element later, 0 is none but the
+ * text's order; -1 if it never does. */
+static int deepest_level(const struct sn_nest *nest, const struct sn_nest_access *first,
+			 const struct sn_nest_access *then, bool is_first_in_iteration)
+{
+	int common = common_depth(nest, first->loop, then->loop);
+	struct level_test t = { nest, first->loop, then->loop, common + 1, false };
+
+	if (is_first_in_iteration && may_depend(&t, first->subs, then->subs, then->rank))
+		return common;
+	t.is_carried = true;
+	for (t.level = common; t.level >= 1; t.level--)
+		if (may_depend(&t, first->subs, then->subs, then->rank))
+			return t.level;
+	return -1;
+}
+
+bool sn_nest_may_follow(const struct sn_nest *nest, const struct sn_nest_access *first,
+			const struct sn_nest_access *then)
+{
+	bool is_first = first->is_write ? first->order < then->order : first->order <= then->order;
+
+	return deepest_level(nest, first, then, is_first) >= 0;
+}
+
 /* The deepest level that a true dependence from this write forces the messages into. */
 static int forced_level(const struct sn_nest *nest, const struct sn_nest_assign *w,
 			const struct sn_nest_ref *r)
 {
-	int common = common_depth(nest, w->loop, r->loop);
-	struct level_test t = { nest, w->loop, r->loop, common + 1, false };
+	struct sn_nest_access write = { w->subs, r->expr->arg_count, w->loop, w->order, true };
+	struct sn_nest_access read = { r->subs, r->expr->arg_count, r->loop, r->order, false };
+	int level = deepest_level(nest, &write, &read, w->stmt != r->stmt && w->order < r->order);
 
-	if (w->stmt != r->stmt && w->order < r->order && may_depend(&t, w, r))
-		return common;
-	t.is_carried = true;
-	for (t.level = common; t.level >= 1; t.level--)
-		if (may_depend(&t, w, r))
-			return t.level;
-	return 0;
+	return level < 0 ? 0 : level;
 }
 
 /* The dimensions that are cut, slowest first: they alone decide the owner. */
@@ -739,7 +759,7 @@ static bool is_stale(const struct sn_nest *nest, const struct sn_nest_if *f,
 		struct level_test t = { nest, w->loop, ref->loop, depth + 1, false };
 
 		if (w->stmt->lhs->var == ref->expr->var && w->order < ref->order &&
-		    may_depend(&t, w, ref))
+		    may_depend(&t, w->subs, ref->subs, ref->expr->arg_count))
 			return true;
 	}
 	return false;

@@ -19,6 +19,18 @@ void sn_nest_choose_modes(struct sn_nest *nest);
  */
 bool sn_nest_has_one_owner(const struct sn_nest_assign *a, const struct sn_nest_assign *b);
 
+/** An access of an element in a nest. In one iteration reads with an order come before the write with it. */
+struct sn_nest_access {
+	const struct sn_affine *subs; /* one a dimension */
+	int rank, loop, order;
+	bool is_write;
+};
+
+/** Whether the second access may touch, later than the first one in the sequential order, the same element of
+ * the array that both access. */
+bool sn_nest_may_follow(const struct sn_nest *nest, const struct sn_nest_access *first,
+			const struct sn_nest_access *then);
+
 /** An owned if (an index) that messages would have to stand in, where not all nodes come by; -1 if
  * there is none. */
 int sn_nest_find_obstacle(const struct sn_nest *nest);

@@ -41,6 +41,14 @@ int sn_nest_loop_of(const struct sn_nest *nest, const struct sn_pnd_stmt *stmt)
 	return -1;
 }
 
+bool sn_nest_is_divided(const struct sn_nest *nest, int loop)
+{
+	for (; loop >= 0; loop = nest->loops[loop].parent)
+		if (nest->loops[loop].mode != SN_LOOP_PLAIN)
+			return true;
+	return false;
+}
+
 const struct sn_nest_if *sn_nest_if_of(const struct sn_nest *nest, const struct sn_pnd_stmt *stmt)
 {
 	for (int i = 0; i < nest->if_count; i++)

@@ -146,6 +146,8 @@ int sn_nest_ancestor(const struct sn_nest *nest, int loop, int depth);
 const struct sn_nest_assign *sn_nest_assign_of(const struct sn_nest *nest,
 					       const struct sn_pnd_stmt *stmt);
 int sn_nest_loop_of(const struct sn_nest *nest, const struct sn_pnd_stmt *stmt);
+/** Whether this loop or one around it is run by each node for what it owns, or by one node. */
+bool sn_nest_is_divided(const struct sn_nest *nest, int loop);
 const struct sn_nest_if *sn_nest_if_of(const struct sn_nest *nest, const struct sn_pnd_stmt *stmt);
 /** The statement before which a reference's messages stand, if not at a span's start. */
 const struct sn_pnd_stmt *sn_nest_anchor(const struct sn_nest *nest, const struct sn_nest_ref *ref);

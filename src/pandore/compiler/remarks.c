@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "pandore/compiler/chains.h"
 #include "pandore/compiler/dependence.h"
 #include "pandore/compiler/predictor.h"
 
@@ -163,14 +164,6 @@ static bool blames_message(struct finder *f, const struct sn_nest *nest, int loo
 
 /* ---- what is said of an assignment ---- */
 
-static bool is_divided(const struct sn_nest *nest, int loop)
-{
-	for (; loop >= 0; loop = nest->loops[loop].parent)
-		if (nest->loops[loop].mode != SN_LOOP_PLAIN)
-			return true;
-	return false;
-}
-
 static void find_undivided(struct finder *f, const struct sn_nest *nest,
 			   const struct sn_nest_assign *a)
 {
@@ -217,6 +210,16 @@ static bool has_one_node(const struct sn_nest *nest, int loop)
 	return true;
 }
 
+/* A scalar that a chain passes on. */
+static const char *chained(const struct sn_nest *nest, int loop)
+{
+	const struct sn_pnd_var *var;
+
+	return sn_nest_chained(nest, loop, &var, 1)
+		       ? var->name
+		       : nest->assigns[nest->loops[loop].key].stmt->lhs->var->name;
+}
+
 static void find_loops(struct finder *f, const struct sn_nest *nest)
 {
 	for (int l = 0; l < nest->loop_count; l++) {
@@ -235,7 +238,7 @@ static void find_loops(struct finder *f, const struct sn_nest *nest)
 			add(f, loop->stmt->pos, serial,
 			    "the nodes run their parts of this loop one after the other, so that %s "
 			    "keeps its order%s",
-			    nest->assigns[loop->key].stmt->lhs->var->name,
+			    chained(nest, l),
 			    nest->may_reassociate
 				    ? ""
 				    : " (--reassoc lets each node add up what it owns)");
@@ -331,7 +334,8 @@ static void find(struct finder *f, const struct sn_pnd_stmt *s)
 	nest = s->kind == SN_S_FOR ? sn_predict_nest_of(f->p, s) : NULL;
 	if (nest && !nest->refusal) {
 		for (int i = 0; i < nest->assign_count; i++)
-			if (!nest->assigns[i].added && !is_divided(nest, nest->assigns[i].loop))
+			if (!nest->assigns[i].added &&
+			    !sn_nest_is_divided(nest, nest->assigns[i].loop))
 				find_undivided(f, nest, &nest->assigns[i]);
 		find_loops(f, nest);
 		find_references(f, nest);
