@@ -293,6 +293,16 @@ static void explain_loop(struct explainer *x, const struct sn_nest *nest, int lo
 	sn_text_add(x->out, "\n");
 }
 
+/* A loop that became two. */
+static void explain_split(struct explainer *x, const struct sn_pnd_stmt *s)
+{
+	begin(x, s->pos.line);
+	sn_text_addf(x->out,
+		     "%s: two loops (loop fission), one for elements and one for scalars that every "
+		     "node keeps; what elements need is not for all nodes then\n",
+		     head_of(x, s->first));
+}
+
 /* Where the messages of a reference stand. */
 static void explain_ref(struct explainer *x, const struct sn_nest *nest,
 			const struct sn_nest_ref *r)
@@ -392,6 +402,8 @@ static void explain_nest(struct explainer *x, const struct sn_nest *nest,
 {
 	switch (s->kind) {
 	case SN_S_BLOCK:
+		if (s->is_split)
+			explain_split(x, s);
 		for (const struct sn_pnd_stmt *c = s->first; c; c = c->next)
 			explain_nest(x, nest, c);
 		break;
@@ -443,6 +455,8 @@ static void explain_stmt(struct explainer *x, const struct sn_pnd_stmt *s)
 		return;
 	switch (s->kind) {
 	case SN_S_BLOCK:
+		if (s->is_split)
+			explain_split(x, s);
 		for (const struct sn_pnd_stmt *c = s->first; c; c = c->next)
 			explain_stmt(x, c);
 		break;
