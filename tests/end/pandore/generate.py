@@ -363,6 +363,37 @@ class Body:
         time = f'{indent}for (l = 0; l < 3; l++)\n' if rng.random() < 0.3 else ''
         return f'{time}{indent}{heads[0]}\n{indent}\t{heads[1]}\n{indent}\t\t{body}\n'
 
+    def converge(self, indent):
+        """The end of a step of a relaxation, in one nest: new values, how much they changed, copies."""
+        rng, inner, heads = self.rng, indent + '\t', ''
+        target, other = rng.choice(['AB', 'BA'])
+        for var, extent in rng.choice([('iN', 'jM'), ('jM', 'iN')]):
+            down = rng.random() < 0.2
+            heads += indent + (f'for ({var} = {self.size[extent] - 2}; {var} > 0; {var}--)\n' if down else
+                               f'for ({var} = 1; {var} < {self.size[extent] - 1}; {var}++)\n')
+
+        def near(name, reach):
+            return name + ''.join(f'[{v}{c:+d}]' if c else f'[{v}]' for v, c in zip('ij', rng.choices([-1, 0, 0, 1], k=2))
+                                  ) if reach else f'{name}[i][j]'
+
+        def value(name, reach=True):
+            return near(name, reach) + ('' if self.types[name] in REALS else ' % 1000')
+
+        lines = [f'u = {rng.choice([f"0.25 * ({value(target)} + {value(target)})", value(other, False), value(target)])} * 0.5;',
+                 f'{near(other, rng.random() < 0.1)} = {self.stored(other, rng.choice(["u", "u", f"{value(target)} * 0.25"]))};',
+                 rng.choice([f'if ({rng.choice(["u", value(other, False)])} - {value(target, False)} > s) s = u;',
+                             f's = s * 0.5 + (u - {value(target, rng.random() < 0.3)}) * 0.25;',
+                             'c = (c + (u > 1.5)) % 100;', f'if (u > s) {{ s = u; c = (i * 7 + j) % 100; }}',
+                             f'u = u - {value(target)} * 0.5; if (u < s) s = u;']),
+                 f'{near(target, rng.random() < 0.1)} = {self.stored(target, rng.choice([value(other, False), "u * 0.5", "u"]))};']
+        if rng.random() < 0.2:
+            rng.shuffle(lines)
+        if rng.random() < 0.5:
+            del lines[rng.choice([1, 3])]
+        if rng.random() < 0.15:
+            lines[-1] = f'if ({value(other)} > 0.5) {lines[-1]}'
+        return f'{heads}{indent}{{\n' + ''.join(f'{inner}{line}\n' for line in lines) + f'{indent}}}\n'
+
     def private(self, indent):
         """A scalar that lives for one iteration, if nothing else reads it, and who uses it."""
         rng, inner = self.rng, indent + '\t'
@@ -446,6 +477,8 @@ class Body:
     def statement(self, indent):
         if not self.loops and self.rng.random() < 0.12:
             return self.ranks(indent)
+        if not self.loops and self.rng.random() < 0.15:
+            return self.converge(indent)
         if len(self.loops) < 2 and self.depth < 3 and self.rng.random() < 0.15:
             return self.sums(indent)
         if self.loops and self.rng.random() < 0.2:
