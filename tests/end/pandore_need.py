@@ -39,8 +39,8 @@ LAYOUTS = {'rows': ('block(N/P,N) map regular(0,1)', lambda i, j: i // (N // P))
 
 
 class Program:
-    def __init__(self, name, arrays, body, events, other='', type_='double'):
-        self.name, self.arrays, self.body, self.events, self.other, self.type = name, arrays, body, events, other, type_
+    def __init__(self, name, arrays, body, events, chains=0):
+        self.name, self.arrays, self.body, self.events, self.chains = name, arrays, body, events, chains
 
     def source(self):
         dims = {name: '[N][N]' if layout in ('rows', 'columns', 'dealt') else '[N]' for name, layout in self.arrays.items()}
@@ -48,7 +48,7 @@ class Program:
         text = f'#define N {N}\n#define P {P}\n#include <stdio.h>\n'
         text += ''.join(f'{types[n]} {n}{d};\n' for n, d in dims.items())
         params = ', '.join(f'{types[n]} {n}{d} by {LAYOUTS[self.arrays[n]][0]}' for n, d in dims.items())
-        text += f'dist ph({params})\n{{ int i, j, k, t; double f; {self.body} }}\nint main(void)\n{{ int i, j;\n'
+        text += f'dist ph({params})\n{{ int i, j, k, t; double d, f; {self.body} }}\nint main(void)\n{{ int i, j;\n'
         for n, d in dims.items():
             value = 'i * 5 % N' if n == 'K' else '1 + (i * 7 + j * 5) % 11'
             text += f'\tfor (i = 0; i < N; i++) for (j = 0; j < N; j++) {n}[i]{"[j]" if d == "[N][N]" else ""} = {value};\n'
@@ -61,8 +61,9 @@ class Program:
         return LAYOUTS[self.arrays[element[0]]][1](*element[1:])
 
     def need(self):
-        """Bytes: each value of an element once a node that does not own it. A computation belongs to the owner of `who`."""
-        versions, seen, total = {}, set(), 0
+        """Bytes: each value of an element once a node that does not own it. A computation belongs to the owner of `who`.
+        A sum in its order passes from node to node and then to all, `chains` times."""
+        versions, seen, total = {}, set(), self.chains * 2 * (P - 1) * 8
         for who, reads, writes in self.events():
             node = self.owner(who)
             for e in reads:
@@ -145,6 +146,21 @@ def ranks():
         yield ('V', i), [('W', i)], [('V', i)]
 
 
+def relaxation():
+    for _ in range(3):
+        for i in range(1, N - 1):
+            for j in range(1, N - 1):
+                yield ('B', i, j), [('A', i - 1, j), ('A', i + 1, j), ('A', i, j - 1), ('A', i, j + 1)], [('B', i, j)]
+        for i in range(1, N - 1):
+            for j in range(1, N - 1):
+                yield ('A', i, j), [('A', i, j), ('B', i, j)], [('A', i, j)]
+
+
+def scaled():
+    for i in range(N):
+        yield ('V', i), [('W', i)], [('V', i)]
+
+
 PROGRAMS = [
     Program('jacobi', {'A': 'rows', 'B': 'rows'}, '''for (t = 0; t < 3; t++) {
   for (i = 1; i < N - 1; i++) for (j = 1; j < N - 1; j++) B[i][j] = 0.25 * (A[i-1][j] + A[i+1][j] + A[i][j-1] + A[i][j+1]);
@@ -172,6 +188,18 @@ PROGRAMS = [
             'for (i = 0; i < N; i++) for (j = 0; j < N; j++) if (B[i][j] > 5) A[i][j] = B[i][j];', aligned),
     Program('two ranks', {'A': 'rows', 'V': 'blocks', 'W': 'dealt1'},
             'for (i = 0; i < N; i++) { for (j = 0; j < N; j++) A[i][j] -= W[i]; V[i] = W[i] * 2; }', ranks),
+    Program('how much changed, and the copy, in one nest', {'A': 'rows', 'B': 'rows'}, '''for (t = 0; t < 3; t++) { d = 0;
+  for (i = 1; i < N - 1; i++) for (j = 1; j < N - 1; j++) B[i][j] = 0.25 * (A[i-1][j] + A[i+1][j] + A[i][j-1] + A[i][j+1]);
+  for (i = 1; i < N - 1; i++) for (j = 1; j < N - 1; j++) {
+    f = B[i][j] - A[i][j]; if (f < 0) f = -f; if (f > d) d = f; A[i][j] = B[i][j]; } }
+  A[0][0] = d;''', relaxation, chains=3),
+    Program('what is computed is compared with what was there', {'A': 'rows', 'B': 'rows'}, '''for (t = 0; t < 3; t++) { d = 0;
+  for (i = 1; i < N - 1; i++) for (j = 1; j < N - 1; j++) {
+    f = 0.25 * (A[i-1][j] + A[i+1][j] + A[i][j-1] + A[i][j+1]); B[i][j] = f; d = d * 0.5 + (f - A[i][j]); }
+  for (i = 1; i < N - 1; i++) for (j = 1; j < N - 1; j++) A[i][j] = B[i][j]; }
+  A[0][0] = d;''', relaxation, chains=3),
+    Program('a norm beside new values', {'V': 'blocks', 'W': 'blocks'},
+            'd = 0; for (i = 0; i < N; i++) { V[i] = W[i] * 0.5; d += V[i] * V[i]; } V[0] = d;', scaled, chains=1),
 ]
 
 

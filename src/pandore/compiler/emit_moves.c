@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pandore/compiler/data.h"
 #include "pandore/compiler/emit_nest.h"
 
 enum { KEY_MAX = 16 };
@@ -436,8 +437,16 @@ static void emit_inspection(struct sn_nest_emitter *ne, const struct sn_nest_ref
 	sn_pnd_line(em, "}");
 }
 
-/* The counting build runs the subscripts to know what is needed of the sections. One node does it for
- * all. */
+static bool has_data_in_subscripts(const struct sn_pnd_expr *element)
+{
+	for (int d = 0; d < element->arg_count; d++)
+		if (sn_pnd_reads_data(element->args[d]))
+			return true;
+	return false;
+}
+
+/* The counting build runs the subscripts to know what is needed of the sections, if it knows them. One node
+ * does it for all. */
 static void emit_need(struct sn_nest_emitter *ne, const struct sn_nest_ref *ref,
 		      const struct sn_fixed_range *fixed, int fixed_count)
 {
@@ -448,8 +457,9 @@ static void emit_need(struct sn_nest_emitter *ne, const struct sn_nest_ref *ref,
 	const char *more = sn_arena_printf(em->arena, " && pd_need_more(%d)", ref->site);
 	const char *at, *to = NULL;
 
-	if (!sn_nest_can_inspect(nest, ref->expr, ref->loop) ||
-	    (a && !sn_nest_can_inspect(nest, a->target, ref->loop)))
+	if (!sn_nest_can_inspect(nest, ref->expr, ref->loop) || has_data_in_subscripts(ref->expr) ||
+	    (a && (!sn_nest_can_inspect(nest, a->target, ref->loop) ||
+		   has_data_in_subscripts(a->target))))
 		return;
 	sn_pnd_line(em, "if (pd_me == 0)");
 	for (int d = ref->level + 1; d <= depth; d++)
