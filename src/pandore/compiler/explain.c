@@ -297,10 +297,11 @@ static void explain_loop(struct explainer *x, const struct sn_nest *nest, int lo
 static void explain_split(struct explainer *x, const struct sn_pnd_stmt *s)
 {
 	begin(x, s->pos.line);
-	sn_text_addf(x->out,
-		     "%s: two loops (loop fission), one for elements and one for scalars that every "
-		     "node keeps; what elements need is not for all nodes then\n",
-		     head_of(x, s->first));
+	sn_text_addf(
+		x->out,
+		"%s: two loops (loop fission), one for elements and one for scalars that every "
+		"node keeps; what elements need is not for all nodes then\n",
+		head_of(x, s->first));
 }
 
 /* Where the messages of a reference stand. */
