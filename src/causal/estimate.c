@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/stats.h"
+#include "causal/carry.h"
 
 const char *const sn_causal_verdict_names[SN_CAUSAL_VERDICTS] = { "unknown", "helps", "nothing",
 								  "contended" };
@@ -55,16 +56,17 @@ static bool is_baseline(const struct sn_causal_trial *trial)
 	return trial->candidate == SN_CAUSAL_BASELINE || trial->speedup <= 0;
 }
 
-/* The nearest baseline of the same run before (-1) or after (1); 0: none. Whole runs are neighbours of
- * each other. */
-static double baseline_near(const struct sn_causal_log *log, size_t at, int step, bool are_runs)
+/* The nearest baseline of the same run before (-1) or after (1) that counts; 0: none. Whole runs are
+ * neighbours of each other. */
+static double baseline_near(const struct sn_causal_log *log, size_t at, int step, int64_t settle_ns)
 {
+	bool are_runs = log->kind[0] == 'e';
 	const struct sn_causal_trial *trials = log->trials.items;
 
 	for (size_t i = at + (size_t)step; i < log->trials.count; i += (size_t)step) {
 		if (!are_runs && trials[i].run != trials[at].run)
 			return 0;
-		if (is_baseline(&trials[i]))
+		if (is_baseline(&trials[i]) && trials[i].settle_ns >= settle_ns)
 			return trials[i].step_ns;
 	}
 	return 0;
@@ -72,17 +74,18 @@ static double baseline_near(const struct sn_causal_log *log, size_t at, int step
 
 static void find_effects(const struct sn_causal_log *log, struct effects *out)
 {
-	bool are_runs = log->kind[0] == 'e';
+	double carried;
+	int64_t settle_ns = sn_causal_settled_ns(log, &carried);
 
 	*out = (struct effects){ 0 };
 	for (size_t i = 0; i < log->trials.count; i++) {
 		const struct sn_causal_trial *trial = &log->trials.items[i];
-		double before = baseline_near(log, i, -1, are_runs);
-		double after = baseline_near(log, i, 1, are_runs);
+		double before = baseline_near(log, i, -1, settle_ns);
+		double after = baseline_near(log, i, 1, settle_ns);
 		double baseline = before > 0 && after > 0 ? (before + after) / 2 : before + after;
 		struct effect effect = { trial->candidate, trial->block, trial->speedup, 0 };
 
-		if (!(baseline > 0))
+		if (!(baseline > 0) || trial->settle_ns < settle_ns)
 			continue;
 		effect.value = 1 - trial->step_ns / baseline;
 		if (is_baseline(trial))
@@ -217,11 +220,12 @@ static int compare_points(const void *a, const void *b)
 /* What an effect may be off by, in the method's own account. */
 struct model_error {
 	double least, share;
+	double carried; /* from one experiment to the next */
 };
 
 static double with_model(double half_width, double value, struct model_error model)
 {
-	return hypot(half_width, model.least + model.share * fabs(value));
+	return hypot(half_width, model.least + model.share * fabs(value)) + model.carried;
 }
 
 /* Finds the point of the answer, or makes it; NULL: no room. */
@@ -293,7 +297,7 @@ static double find_up_to(const struct sn_causal_answer *answer)
 }
 
 static void judge(struct sn_causal_answer *answer, struct estimate slope, double typical,
-		  size_t candidates)
+		  double carried, size_t candidates)
 {
 	double deviation = fmax(slope.deviation, DEVIATION_LEAST * typical), t, chance;
 	bool is_effect;
@@ -312,7 +316,7 @@ static void judge(struct sn_causal_answer *answer, struct estimate slope, double
 		answer->verdict = SN_CAUSAL_HELPS;
 	else if (slope.mean <= SLOPE_CONTENDED && answer->slope_high < 0 && is_effect)
 		answer->verdict = SN_CAUSAL_CONTENDED;
-	else if (slope.mean + half_width(&slope) < SLOPE_NOTHING)
+	else if (slope.mean + half_width(&slope) + carried < SLOPE_NOTHING)
 		answer->verdict = SN_CAUSAL_NOTHING;
 	if (answer->verdict == SN_CAUSAL_HELPS)
 		answer->up_to = find_up_to(answer);
@@ -345,13 +349,14 @@ static double false_alarms(const struct effects *effects)
 	return tried ? (double)alarms / (double)tried : NAN;
 }
 
-static double rate_of(const struct sn_causal_log *log)
+static double rate_of(const struct sn_causal_log *log, int64_t settle_ns)
 {
 	uint64_t visits = 0;
 	int64_t time_ns = 0;
 
 	for (size_t i = 0; i < log->trials.count; i++) {
-		if (!is_baseline(&log->trials.items[i]))
+		if (!is_baseline(&log->trials.items[i]) ||
+		    log->trials.items[i].settle_ns < settle_ns)
 			continue;
 		visits += log->trials.items[i].visits;
 		time_ns += log->trials.items[i].time_ns;
@@ -370,13 +375,16 @@ static double delay_error(const struct sn_causal_log *log)
 	return asked > 0 ? fabs(slept - asked) / asked : NAN;
 }
 
-static struct model_error model_error_of(const struct sn_causal_log *log, double delay_error_share)
+static struct model_error model_error_of(const struct sn_causal_log *log,
+					 const struct sn_causal_answers *answers)
 {
 	double queued = sn_causal_queued_share(log);
 
 	return (struct model_error){
 		.least = MODEL_LEAST + (isnan(queued) ? 0 : MODEL_CPU_WAIT * queued),
-		.share = MODEL_SHARE + (isnan(delay_error_share) ? 0 : delay_error_share),
+		.share = MODEL_SHARE +
+			 (isnan(answers->delay_error_share) ? 0 : answers->delay_error_share),
+		.carried = answers->carried_share,
 	};
 }
 
@@ -405,7 +413,8 @@ static enum sn_causal_refusal find_refusal(const struct sn_causal_log *log,
 
 /* By whom there is nothing to wait for first, by what more experiments mend last. */
 static const char *reason_of(const struct sn_causal_log *log, enum sn_causal_refusal refusal,
-			     const struct sn_causal_answer *answer, const struct estimate *slope)
+			     double carried, const struct sn_causal_answer *answer,
+			     const struct estimate *slope)
 {
 	bool is_tried = slope->blocks || answer->point_count;
 
@@ -417,7 +426,9 @@ static const char *reason_of(const struct sn_causal_log *log, enum sn_causal_ref
 							     : "late-pauses";
 	if (!is_tried)
 		return *log->refused && !log->trials.count ? log->refused : "no-experiments";
-	return slope->blocks < SN_CAUSAL_BLOCKS_LEAST ? "few-experiments" : "noise";
+	return slope->blocks < SN_CAUSAL_BLOCKS_LEAST ? "few-experiments"
+	       : carried > 0			      ? "carried-over"
+						      : "noise";
 }
 
 /* A number that is wrong is worse than none. */
@@ -439,10 +450,13 @@ void sn_causal_answers_find(const struct sn_causal_log *log, struct sn_causal_an
 	double *deviations = sn_alloc_zeroed(count + 1, sizeof(*deviations)), typical;
 	struct effects effects;
 
-	*out = (struct sn_causal_answers){ .rate_per_s = rate_of(log),
-					   .delay_error_share = delay_error(log) };
-	struct model_error model = model_error_of(log, out->delay_error_share);
-	struct model_error of_slopes = { model.least / SPEEDUP_TYPICAL, model.share };
+	*out = (struct sn_causal_answers){ .delay_error_share = delay_error(log) };
+	out->settle_ns = sn_causal_settled_ns(log, &out->carried_share);
+	out->rate_per_s = rate_of(log, out->settle_ns);
+
+	struct model_error model = model_error_of(log, out);
+	struct model_error of_slopes = { model.least / SPEEDUP_TYPICAL, model.share,
+					 out->carried_share / SPEEDUP_TYPICAL };
 
 	out->refusal = find_refusal(log, out->delay_error_share);
 	find_effects(log, &effects);
@@ -466,10 +480,11 @@ void sn_causal_answers_find(const struct sn_causal_log *log, struct sn_causal_an
 			answer.slope_high = slopes[c].mean + width;
 		}
 		find_points(&effects, &answer, model);
-		judge(&answer, slopes[c], typical, count);
+		judge(&answer, slopes[c], typical, of_slopes.carried, count);
 		if (out->refusal)
 			answer.verdict = SN_CAUSAL_UNKNOWN;
-		answer.reason = reason_of(log, out->refusal, &answer, &slopes[c]);
+		answer.reason =
+			reason_of(log, out->refusal, out->carried_share, &answer, &slopes[c]);
 		if (out->refusal)
 			refuse(&answer);
 		sn_vec_push(&out->rows, answer);

@@ -56,6 +56,9 @@ struct sn_causal_answers {
 	 * interval leaves zero out; NaN: too few */
 	double false_alarm_rate;
 	double delay_error_share; /* of the pauses: what they took too long and nothing set off */
+	/* experiments that settled for less do not count; what is carried over all the same (carry.h) */
+	int64_t settle_ns;
+	double carried_share;
 };
 
 /** From these shares on effects are too wrong to be told (docs/decisions/0122). */

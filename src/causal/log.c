@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "causal/carry.h"
 
 enum { FIELDS_MAX = 16 };
 
@@ -149,7 +150,11 @@ static void read_trial(struct sn_causal_log *log, struct line *line)
 		.hits = whole_at(line, 10, NS_MOST),
 		.hit_ns = (int64_t)whole_at(line, 11, NS_MOST),
 		.due_ns = (int64_t)whole_at(line, 12, NS_MOST),
+		.settle_ns = SN_CAUSAL_SETTLE_LEAST_NS,
 	};
+
+	if (line->count > 13) /* logs of before have none */
+		trial.settle_ns = (int64_t)whole_at(line, 13, NS_MOST);
 
 	if (!line->is_bad)
 		sn_vec_push(&log->trials, trial);
@@ -360,9 +365,10 @@ static void put_trial(FILE *out, const struct sn_causal_trial *t)
 	fprintf(out, "trial\t%u\t%u\t%d", t->run, t->block, t->candidate);
 	put_real(out, t->speedup);
 	put_real(out, t->step_ns);
-	fprintf(out, "\t%llu\t%lld\t%lld\t%llu\t%llu\t%lld\t%lld\n", (unsigned long long)t->visits,
-		(long long)t->time_ns, (long long)t->virtual_ns, (unsigned long long)t->samples,
-		(unsigned long long)t->hits, (long long)t->hit_ns, (long long)t->due_ns);
+	fprintf(out, "\t%llu\t%lld\t%lld\t%llu\t%llu\t%lld\t%lld\t%lld\n",
+		(unsigned long long)t->visits, (long long)t->time_ns, (long long)t->virtual_ns,
+		(unsigned long long)t->samples, (unsigned long long)t->hits, (long long)t->hit_ns,
+		(long long)t->due_ns, (long long)t->settle_ns);
 }
 
 sn_status sn_causal_log_append_trial(const struct sn_causal_log *log, const char *experiment_path,

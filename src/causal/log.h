@@ -39,6 +39,7 @@ struct sn_causal_trial {
 	int64_t time_ns, virtual_ns; /* from its first visit to its last */
 	uint64_t samples, hits;
 	int64_t hit_ns, due_ns;
+	int64_t settle_ns; /* that it went on before it counted */
 };
 
 /** What a run's processes counted. */

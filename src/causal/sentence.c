@@ -22,6 +22,9 @@ static const char *reason_words(const char *reason)
 		  "not known: the progress point is reached too often for a breakpoint" },
 		{ "sealed", "not known: a process forbade system calls (seccomp), so its threads "
 			    "were not held up" },
+		{ "carried-over",
+		  "not settled: buffers between threads carry over from one experiment to the "
+		  "next; whole runs settle it (--progress end)" },
 		{ "few-experiments", "not settled: few experiments were made, more narrow it "
 				     "(--max-time)" },
 	};

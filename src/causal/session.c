@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/progress.h"
+#include "causal/carry.h"
 
 enum {
 	/* an experiment */
@@ -17,7 +18,6 @@ enum {
 	EXPERIMENT_LEAST_NS = 250000000,
 	EXPERIMENT_MOST_NS = 2000000000, /* with fewer visits than that, if there is one */
 	UNREACHED_NS = 20000000,	 /* times 1000: nobody came for so long */
-	LEAD_IN_NS = 5000000,		 /* until delays are at their rate */
 	COOL_DOWN_NS = 10000000,	 /* between two: everybody forgets old debts */
 	POLL_LEAST_NS = 500000,
 	POLL_MOST_NS = 10000000,
@@ -101,6 +101,7 @@ static void make_block(struct sn_causal_session *session)
 
 	session->plans.count = 0;
 	session->next = 0;
+	session->settle_ns = sn_causal_settle_next_ns(session->log);
 	for (uint32_t c = 0; c < session->page->target_count; c++)
 		if (session->page->targets[c].range_count && !is_known(session, (int32_t)c))
 			push(session, (int32_t)c, speedup_now(session, c));
@@ -116,6 +117,9 @@ static void make_block(struct sn_causal_session *session)
 		session->plans.items[2 * i + 1] = trial;
 		session->plans.items[2 * i] = baseline;
 	}
+	/* with one experiment alone nothing tells what it leaves behind but a baseline behind a baseline */
+	if (count == 1 && session->speedup_count == 1)
+		push(session, SN_CAUSAL_BASELINE, 0);
 	session->block++;
 }
 
@@ -224,23 +228,31 @@ static bool first_stamp(const struct driver *d, uint64_t word, int64_t from_ns,
 	return false;
 }
 
-static bool is_long_enough(const struct sn_causal_stamp *first, const struct sn_causal_stamp *last)
+static int64_t least_ns(const struct driver *d)
+{
+	int64_t least_ns = d->session->settle_ns / 2;
+
+	return least_ns < EXPERIMENT_LEAST_NS ? EXPERIMENT_LEAST_NS : least_ns;
+}
+
+static bool is_long_enough(const struct driver *d, const struct sn_causal_stamp *first,
+			   const struct sn_causal_stamp *last)
 {
 	uint64_t visits = last->count - first->count;
 	int64_t time_ns = last->time_ns - first->time_ns;
 
-	return visits && time_ns >= EXPERIMENT_LEAST_NS &&
+	return visits && time_ns >= least_ns(d) &&
 	       (visits >= VISITS_LEAST || time_ns >= EXPERIMENT_MOST_NS);
 }
 
 static bool last_stamp(const struct driver *d, const struct sn_causal_stamp *first,
 		       struct sn_causal_stamp *last)
 {
-	if (!wait_for(d, EXPERIMENT_LEAST_NS))
+	if (!wait_for(d, least_ns(d)))
 		return false;
 	while (goes_on(d) && is_waited_for(d, first->time_ns)) {
 		if (sn_causal_stamp_read(d->point, last) && last->experiment == first->experiment &&
-		    is_long_enough(first, last))
+		    is_long_enough(d, first, last))
 			return true;
 		wait_ns(poll_ns(d));
 	}
@@ -291,8 +303,8 @@ static bool make_trial(struct driver *d, const struct sn_causal_trial_plan *plan
 	int64_t hit_ns, due_ns;
 
 	word = begin_experiment(d, target, plan->speedup);
-	if (!wait_for(d, LEAD_IN_NS) ||
-	    !first_stamp(d, word, d->page->start_ns + LEAD_IN_NS, &first))
+	if (!wait_for(d, d->session->settle_ns) ||
+	    !first_stamp(d, word, d->page->start_ns + d->session->settle_ns, &first))
 		return false;
 	from = flight_now(d);
 	samples = atomic_load(&d->page->samples);
@@ -314,6 +326,7 @@ static bool make_trial(struct driver *d, const struct sn_causal_trial_plan *plan
 		.hits = atomic_load(&d->page->hits) - hits,
 		.hit_ns = atomic_load(&d->page->hit_ns) - hit_ns,
 		.due_ns = atomic_load(&d->page->due_ns) - due_ns,
+		.settle_ns = d->session->settle_ns,
 	};
 	trial->step_ns = d->session->is_latency ? time_in_flight_ns(&from, &to)
 						: (double)trial->virtual_ns / (double)trial->visits;

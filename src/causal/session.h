@@ -45,6 +45,7 @@ struct sn_causal_session {
 	uint64_t visits;		   /* in all runs */
 	size_t runs_before, trials_before; /* in the log, when the session began */
 	uint32_t block;			   /* the next */
+	int64_t settle_ns; /* that experiments go on before they count, in this block */
 	struct sn_random random;
 	SN_VEC(struct sn_causal_trial_plan) plans; /* of the block that is on */
 	size_t next;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "causal/carry.h"
 #include "causal/sentence.h"
 #include "views/loop_parts.h"
 #include "views/parts.h"
@@ -180,9 +181,10 @@ static sn_status causal_fill(const struct sn_view_input *input, struct sn_table 
 /* Without experiments the members are there all the same. */
 static void write_no_members(struct sn_json *json)
 {
-	static const char *const members[] = { "progress", "observed_false_alarm_rate",
+	static const char *const members[] = { "progress",	    "observed_false_alarm_rate",
 					       "delay_error_share", "overhead_share",
-					       "cpu_wait_share" };
+					       "cpu_wait_share",    "settle_s",
+					       "carried_share" };
 
 	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
 		sn_json_key(json, members[i]);
@@ -212,12 +214,33 @@ static void causal_members(const struct sn_view_input *input, struct sn_json *js
 	sn_json_member_double(json, "delay_error_share", answers.delay_error_share);
 	sn_json_member_double(json, "overhead_share", log->overhead_share);
 	sn_json_member_double(json, "cpu_wait_share", sn_causal_queued_share(log));
+	sn_json_member_double(json, "settle_s", sn_seconds(answers.settle_ns));
+	sn_json_member_double(json, "carried_share", answers.carried_share);
 	sn_json_member_uint(json, "runs", log->runs.count);
 	sn_causal_answers_free(&answers);
 	sn_causal_log_free(log);
 }
 
 /* ---- text ---- */
+
+/* Buffers between threads. */
+static void put_carried(const struct sn_causal_answers *answers, FILE *out)
+{
+	if (answers->carried_share > 0)
+		fprintf(out,
+			" Buffers between threads carry over from one experiment to the next, also of those "
+			"that first go on for %.3g s: effects may be off by %.2f. %s whole runs have them "
+			"right (--progress end).\n",
+			sn_seconds(answers->settle_ns), answers->carried_share,
+			answers->settle_ns < SN_CAUSAL_SETTLE_MOST_NS
+				? "More --max-time lets them settle;"
+				: "Only");
+	else if (answers->settle_ns > SN_CAUSAL_SETTLE_LEAST_NS)
+		fprintf(out,
+			" Buffers between threads carried over from one experiment to the next: those count "
+			"that first went on for %.3g s.\n",
+			sn_seconds(answers->settle_ns));
+}
 
 static void put_foot(const struct sn_view_input *input, FILE *out)
 {
@@ -257,6 +280,8 @@ static void put_foot(const struct sn_view_input *input, FILE *out)
 	if (!isnan(answers.delay_error_share))
 		fprintf(out, ", pauses off by %.1f %%", 100 * answers.delay_error_share);
 	fputs(".\n", out);
+	if (!answers.refusal)
+		put_carried(&answers, out);
 	if (sn_causal_queued_share(log) > SN_CAUSAL_QUEUED_MOST)
 		fprintf(out,
 			" Threads waited for CPUs %.0f %% of the time in which they wanted one%s.\n",
