@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "causal/carry.h"
 #include "harness/tap.h"
 
 static struct sn_causal_log *make_log(void)
@@ -38,7 +39,8 @@ static struct sn_causal_log *make_log(void)
 					 .time_ns = 1000,
 					 .virtual_ns = -1,
 					 .hits = 3,
-					 .due_ns = 6 };
+					 .due_ns = 6,
+					 .settle_ns = 1000000000 };
 
 	log->kind = "heartbeat";
 	log->name = "step \\ by step";
@@ -96,6 +98,7 @@ TEST(what_is_written_is_read)
 	CHECK(again->trials.items[0].candidate == SN_CAUSAL_BASELINE);
 	CHECK(again->trials.items[1].speedup == 0.25 && again->trials.items[1].virtual_ns == -1);
 	CHECK(again->trials.items[1].block == 4 && again->trials.items[1].due_ns == 6);
+	CHECK(again->trials.items[1].settle_ns == 1000000000);
 	sn_causal_log_free(again);
 	sn_causal_log_free(log);
 	free(bytes);
@@ -152,6 +155,19 @@ TEST(records_are_added_one_by_one)
 	unlink(path.chars);
 	rmdir(folder);
 	sn_text_free(&path);
+}
+
+/* Logs of before have no settling time: it was the least. */
+TEST(an_old_trial_is_read)
+{
+	static const char lines[] =
+		"sonde.causal-log\t1\ntrial\t0\t0\t-1\t0\t1\t1\t1\t1\t1\t1\t1\t1\n";
+	struct sn_causal_log *log = NULL;
+	struct sn_error err;
+
+	CHECK(sn_causal_log_parse(lines, strlen(lines), "x", &log, &err) == SN_OK);
+	CHECK(log->trials.items[0].settle_ns == SN_CAUSAL_SETTLE_LEAST_NS);
+	sn_causal_log_free(log);
 }
 
 static bool is_refused(const char *lines)

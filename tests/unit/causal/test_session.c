@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "causal/carry.h"
 #include "causal/page.h"
 #include "harness/tap.h"
 
@@ -60,6 +61,25 @@ TEST(a_block_has_each_once_between_baselines)
 		/* as many blocks as there are speed-ups have each of them once */
 		for (int c = 0; c < CANDIDATES && block % 2; c++)
 			CHECK(seen[c][0] == seen[c][1]);
+	}
+	end(&session, page);
+}
+
+/* One experiment alone: what it leaves behind is seen beside a baseline behind a baseline. */
+TEST(one_experiment_alone_has_a_baseline_more)
+{
+	struct sn_causal_control *page = sn_causal_page_new();
+	struct sn_causal_session session;
+	struct sn_causal_trial_plan plan;
+
+	begin(&session, page);
+	page->target_count = 1;
+	session.speedup_count = 1;
+	for (int i = 0; i < 6; i++) {
+		CHECK(sn_causal_session_next(&session, &plan));
+		CHECK((plan.candidate == SN_CAUSAL_BASELINE) == (i % 3 != 1));
+		CHECK(session.settle_ns == SN_CAUSAL_SETTLE_LEAST_NS);
+		sn_causal_session_advance(&session);
 	}
 	end(&session, page);
 }
