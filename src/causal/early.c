@@ -395,6 +395,8 @@ static sn_status check_place(struct files *files, const struct sn_causal_wanted 
 				   : wanted->may_be_heartbeat ? "heartbeat, function, line or loop"
 							      : "function, line or loop",
 				   name, &near, may_beat, doubt, err);
+	if (!is_there && may_beat && status == SN_OK && wanted->is_doubted)
+		*wanted->is_doubted = true;
 	free(near.name);
 	return status;
 }

@@ -19,6 +19,7 @@ struct sn_causal_wanted {
 	const char *option;    /* which named the point: "--progress" or "--latency" */
 	bool may_be_heartbeat; /* of the point: a heartbeat's name will do, too */
 	bool is_heartbeat;     /* nothing else will */
+	bool *is_doubted; /* set where the point is in no file, but may be a heartbeat; NULL: nobody asks */
 };
 
 /**

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/progress.h"
+#include "causal/beats.h"
 #include "causal/carry.h"
 
 enum {
@@ -30,6 +31,8 @@ enum {
 };
 #define WIDTH_ENOUGH 0.02
 #define UNREACHED_S  20
+/* A program that has heartbeats, but not the one that was named, may make that one a little later. */
+#define NO_BEAT_S 3
 
 void sn_causal_session_begin(struct sn_causal_session *session)
 {
@@ -47,6 +50,7 @@ void sn_causal_session_begin(struct sn_causal_session *session)
 void sn_causal_session_free(struct sn_causal_session *session)
 {
 	sn_vec_free(&session->plans);
+	sn_text_free(&session->beats);
 }
 
 /* ---- which comes next ---- */
@@ -423,6 +427,28 @@ static void tell_over(struct driver *d, int64_t start_ns)
 	session->log->runs.count--; /* the run goes on: sn_causal_session_note_run has all of it */
 }
 
+/* Until somebody comes to the progress point, or it is clear that nobody will. */
+static void wait_for_point(struct driver *d)
+{
+	struct sn_causal_session *session = d->session;
+	int64_t others_ns = 0;
+
+	while (goes_on(d) && !atomic_load(&d->point->count)) {
+		wait_ns(POLL_MOST_NS);
+		if (!session->is_doubted || sn_causal_beat_is_there(d->page, d->point->name))
+			continue;
+		sn_text_clear(&session->beats);
+		if (!sn_causal_beats_list(d->page, d->point->name, &session->beats))
+			continue;
+		if (!others_ns)
+			others_ns = sn_clock_ns(CLOCK_MONOTONIC);
+		if (sn_clock_ns(CLOCK_MONOTONIC) - others_ns < NO_BEAT_S * INT64_C(1000000000))
+			continue;
+		session->end = SN_CAUSAL_NO_BEAT;
+		return;
+	}
+}
+
 void sn_causal_session_steer(struct sn_steer *steer)
 {
 	struct sn_causal_session *session = steer->context;
@@ -437,10 +463,10 @@ void sn_causal_session_steer(struct sn_steer *steer)
 	int64_t start_ns = d.began_ns;
 
 	d.end_ns = start_ns + (int64_t)(session->left_s * 1e9);
-	while (goes_on(&d) && !atomic_load(&d.point->count))
-		wait_ns(POLL_MOST_NS);
+	wait_for_point(&d);
 	spend(&d);
-	while (!is_over(&d) && sn_causal_session_next(session, &plan)) {
+	while (!is_over(&d) && session->end == SN_CAUSAL_GOES_ON &&
+	       sn_causal_session_next(session, &plan)) {
 		struct sn_causal_trial trial = { 0 };
 		bool is_made = make_trial(&d, &plan, &trial);
 
@@ -450,8 +476,6 @@ void sn_causal_session_steer(struct sn_steer *steer)
 			keep(session);
 			sn_causal_session_advance(session);
 		} else if (goes_on(&d) && !is_made) {
-			if (atomic_load(&d.point->is_too_often))
-				session->end = SN_CAUSAL_TOO_OFTEN;
 			break; /* nobody comes any more, or nobody is counted */
 		}
 		if (!session->is_forced && sn_causal_session_refusal(session, d.page)) {
@@ -459,6 +483,8 @@ void sn_causal_session_steer(struct sn_steer *steer)
 			break;
 		}
 	}
+	if (atomic_load(&d.point->is_too_often))
+		session->end = SN_CAUSAL_TOO_OFTEN;
 	begin_experiment(&d, SN_CAUSAL_NO_TARGET, 0);
 	spend(&d);
 	if (!is_over(&d) && session->end != SN_CAUSAL_GOES_ON && session->tell_over)

@@ -15,6 +15,7 @@ enum sn_causal_end {
 	SN_CAUSAL_OUT_OF_TIME,
 	SN_CAUSAL_SURE_ENOUGH, /* every interval is narrow */
 	SN_CAUSAL_TOO_OFTEN,   /* the progress point is reached too often for a breakpoint */
+	SN_CAUSAL_NO_BEAT,     /* the program has other heartbeats than the progress point */
 	SN_CAUSAL_REFUSED,     /* no effect can be told here (sn_causal_session_refusal) */
 };
 
@@ -32,6 +33,7 @@ struct sn_causal_session {
 	size_t speedup_count;
 	uint32_t point, begin_point; /* the progress point; with latency, where it begins */
 	bool is_latency;
+	bool is_doubted; /* the progress point is a heartbeat's name that was seen nowhere yet */
 	const char *experiment_path; /* each trial is kept there at once; NULL: nowhere */
 	double left_s;		     /* of the time for experiments */
 	bool is_forced;		     /* goes on where no effect can be told */
@@ -47,6 +49,7 @@ struct sn_causal_session {
 	uint32_t block;			   /* the next */
 	int64_t settle_ns; /* that experiments go on before they count, in this block */
 	struct sn_random random;
+	struct sn_text beats; /* at the end SN_CAUSAL_NO_BEAT: those that there are */
 	SN_VEC(struct sn_causal_trial_plan) plans; /* of the block that is on */
 	size_t next;
 };

@@ -160,7 +160,9 @@ static sn_status read_options(struct sn_cli_causal *c, struct sn_error *err)
 static sn_status run_first(struct sn_cli_causal *c)
 {
 	struct sn_causal_control *page = sn_causal_page_new();
-	struct sn_steer steer = { .first = page };
+	struct sn_steer steer = { .first = page,
+				  .steer = c->is_point_doubted ? sn_cli_causal_watch_beats : NULL,
+				  .context = c };
 	struct sn_record_options what = { .steer = &steer };
 	struct sn_record_result result;
 
@@ -267,8 +269,11 @@ static sn_status choose_progress(struct sn_cli_causal *c, struct sn_error *err)
 		name = "end";
 	}
 	free(begin);
+	if (status == SN_ERR_NOT_FOUND && c->first_page)
+		sn_cli_causal_add_beats(c, name, err);
 	if (status != SN_OK)
 		return status;
+	c->session.is_doubted = c->is_point_doubted && !c->first_page;
 	c->session.point = 0;
 	c->session.begin_point = 1;
 	for (int p = 0; c->session.is_latency && p < 2; p++)
@@ -464,6 +469,8 @@ static void say_over(void *context)
 				  ? "the time for experiments is over (--max-time)"
 			  : c->session.end == SN_CAUSAL_TOO_OFTEN
 				  ? "the progress point is reached too often for a breakpoint"
+			  : c->session.end == SN_CAUSAL_NO_BEAT
+				  ? "the program has heartbeats, but not the one that was named"
 				  : "no effect can be told on this machine as it is now";
 
 	sn_causal_log_write(c->log, c->experiment.chars, NULL);
@@ -511,6 +518,8 @@ static sn_status make_runs(struct sn_cli_causal *c, struct sn_error *err)
 	}
 	if (status == SN_OK && c->session.end == SN_CAUSAL_TOO_OFTEN)
 		return too_often(c, err);
+	if (status == SN_OK && c->session.end == SN_CAUSAL_NO_BEAT)
+		return sn_cli_causal_no_beat(c, err);
 	if (status != SN_OK || c->log->trials.count > before || c->is_interrupted ||
 	    c->session.end == SN_CAUSAL_SURE_ENOUGH || c->session.end == SN_CAUSAL_REFUSED)
 		return status;

@@ -28,6 +28,7 @@ struct sn_cli_causal {
 	bool has_failed_runs; /* that ended otherwise */
 	int64_t said_ns;      /* when progress was last told */
 	bool is_quiet;
+	bool is_point_doubted; /* no file has the name of the progress point: a run may */
 };
 
 /** A line on the terminal, unless --quiet. */
@@ -37,13 +38,21 @@ void sn_cli_causal_say(const struct sn_cli_causal *c, const char *format, ...)
 /** What --target names, all of them between commas; NULL: nothing. */
 const char *sn_cli_causal_targets(const struct sn_cli_causal *c);
 
+/* causal_beats.c */
+/** For struct sn_steer of the first run: says soon that there is no heartbeat of the name, and which there are. */
+void sn_cli_causal_watch_beats(struct sn_steer *steer);
+/** The first run had no progress point of this name, as `err` says: adds which heartbeats it had. */
+void sn_cli_causal_add_beats(const struct sn_cli_causal *c, const char *name, struct sn_error *err);
+/** SN_ERR_NOT_FOUND: experiments ended, as the program has other heartbeats than the one that was named. */
+sn_status sn_cli_causal_no_beat(struct sn_cli_causal *c, struct sn_error *err);
+
 /* causal_early.c */
 /** "BEGIN..END" in two, `*begin` for the caller to free; false: it is one point. `name` may be NULL. */
 bool sn_cli_causal_split_latency(const char *name, char **begin, const char **end);
 /** Which option names the progress point. */
 const char *sn_cli_causal_point_option(const struct sn_cli_causal *c);
 /** Before the first run: whether the names of code and progress points are there (causal/early.h). */
-sn_status sn_cli_causal_check_names(const struct sn_cli_causal *c, struct sn_error *err);
+sn_status sn_cli_causal_check_names(struct sn_cli_causal *c, struct sn_error *err);
 void sn_cli_causal_warn_of_arguments(const struct sn_cli_causal *c);
 /** Into the log: how many threads are at work, and what measuring them cost. */
 void sn_cli_causal_take_facts(struct sn_cli_causal *c);

@@ -47,7 +47,7 @@ const char *sn_cli_causal_point_option(const struct sn_cli_causal *c)
 }
 
 /* A name that is not there costs no run. */
-sn_status sn_cli_causal_check_names(const struct sn_cli_causal *c, struct sn_error *err)
+sn_status sn_cli_causal_check_names(struct sn_cli_causal *c, struct sn_error *err)
 {
 	const char *latency = sn_args_value(c->args, "latency");
 	const char *name = latency ? latency : sn_args_value(c->args, "progress"), *end = NULL;
@@ -57,7 +57,8 @@ sn_status sn_cli_causal_check_names(const struct sn_cli_causal *c, struct sn_err
 					   .point = name,
 					   .option = sn_cli_causal_point_option(c),
 					   .is_heartbeat = latency != NULL,
-					   .may_be_heartbeat = name != NULL };
+					   .may_be_heartbeat = name != NULL,
+					   .is_doubted = &c->is_point_doubted };
 	struct sn_image_options options = { 0 };
 	struct sn_target target;
 	struct sn_text doubt = { 0 };

@@ -28,6 +28,7 @@ enum {
 	SN_CAUSAL_POINTS_MAX = 64,
 	SN_CAUSAL_NAME_MAX = 128,
 	SN_CAUSAL_NO_TARGET = 0xffff,
+	SN_CAUSAL_TAKEN_BY_PROCESS = 2,
 	SN_CAUSAL_WHOLE = 1000, /* a speed-up by which the code takes no time */
 };
 
@@ -83,9 +84,9 @@ struct sn_causal_stamp {
 
 /** A progress point. */
 struct sn_causal_progress {
-	_Atomic uint32_t kind; /* enum sn_causal_point_kind; the last member to be set */
-	_Atomic uint32_t is_taken;
-	uint32_t module, is_bare; /* a place: no visit at its breakpoint in some thread */
+	_Atomic uint32_t kind;	   /* enum sn_causal_point_kind; the last member to be set */
+	_Atomic uint32_t is_taken; /* SN_CAUSAL_TAKEN_BY_PROCESS: a process has this heartbeat */
+	uint32_t module, is_bare;  /* a place: no visit at its breakpoint in some thread */
 	uint64_t link_addr;
 	char name[SN_CAUSAL_NAME_MAX];
 	_Atomic uint64_t count;

@@ -848,6 +848,21 @@ t.check(0 <= said < run.stderr.find('run 1:'), 'and it is said when the time for
 t.check("was recorded of other arguments ('./tail 0')" in run.stderr, 'as is that its arguments were others', run.stderr)
 t.equal(t.show('causal', experiment='x-tail')['runs'], 1, 'no other run begins')
 
+# a heartbeat's name that is none: the others are told while the program runs, and no experiments are made
+misnamed = program('misnamed', BEGIN + r'''
+	sonde_heartbeat *save = sonde_heartbeat_register("save", 0);
+	for (int i = 0; i < atoi(words[1]); i++) { sonde_heartbeat_begin(step); hot(200000); nap_ms(19); sonde_heartbeat_end(step); sonde_heartbeat_begin(save); sonde_heartbeat_end(save); }
+	puts("as ever");
+	return 4;
+}''')
+run = t.run('causal', '-o', 'x-misnamed', '--force', '--target', 'hot', '--progress', 'stpe', '--', misnamed, '80')
+t.equal((run.returncode, run.stdout), (4, 'as ever\n'), "a heartbeat's name that is none: the first run is the user's")
+said = run.stderr.find("no heartbeat 'stpe' so far, but 'step', 'save'; Ctrl-C ends it")
+t.check(said >= 0, 'which heartbeats there are is said while it runs', run.stderr)
+recorded('misnamed-2', misnamed, '40')
+run = t.run('causal', '--force', '--from', 'x-misnamed-2', '--target', 'hot', '--progress', 'stpe', '--', misnamed, '300')
+t.check("no heartbeat 'stpe', but 'step', 'save'; no experiments were made" in run.stderr, 'and ends experiments', run.stderr)
+
 # a place that is reached too often for a breakpoint
 often = program('often', r'''
 __attribute__((noinline, noclone)) static void turn(int i) { __asm__ volatile("" : : "r"(i)); }

@@ -42,7 +42,8 @@ static uint32_t point_named(const char *name)
 		struct sn_causal_progress *point = &sn_causal_control->points[p];
 		uint32_t is_free = 0;
 
-		if (atomic_compare_exchange_strong(&point->is_taken, &is_free, 1)) {
+		if (atomic_compare_exchange_strong(&point->is_taken, &is_free,
+						   SN_CAUSAL_TAKEN_BY_PROCESS)) {
 			for (int i = 0; i < SN_CAUSAL_NAME_MAX - 1 && name[i]; i++)
 				point->name[i] = name[i];
 			atomic_store_explicit(&point->kind, SN_CAUSAL_BEAT, memory_order_release);
@@ -52,8 +53,10 @@ static uint32_t point_named(const char *name)
 		for (int i = 0; i < 1000 && !atomic_load(&point->kind); i++)
 			SYS(sched_yield);
 		if (atomic_load_explicit(&point->kind, memory_order_acquire) == SN_CAUSAL_BEAT &&
-		    is_name(point, name))
+		    is_name(point, name)) {
+			atomic_store(&point->is_taken, SN_CAUSAL_TAKEN_BY_PROCESS);
 			return p;
+		}
 	}
 	return SN_CAUSAL_POINTS_MAX;
 }
