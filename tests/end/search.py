@@ -1,8 +1,10 @@
 """sonde search on recorded runs: planted causes are found where they are, strategies are plug-ins, words for faults."""
 import json
 import os
+import re
 import xml.etree.ElementTree
 
+import browser
 from sonde_test import HERE, Test
 
 INCLUDE = os.path.join(HERE, '..', '..', 'include')
@@ -233,6 +235,23 @@ def shown(t):
             'show properties is the same, by name or operand')
 
 
+def page(t):
+    """Where a page is 800 pixels wide its sentences can be read, and times have units."""
+    search(t, '-e', 'team.run')
+    steps = [r['explanation'] for r in t.show('searched', 'team.run')['rows'] if r['kind'] == 'step']
+    t.check(steps and all(re.search(r'; evaluated in [0-9.]+ (s|ms|µs|ns)$', s) for s in steps), 'a step says what it evaluated, and how long that took', steps[:2])
+    t.equal(t.run('report', 'team.run', '-o', 'page.html').returncode, 0, 'the run has a page')
+    if not browser.find():
+        t.skip('properties on a narrow page', 'no browser')
+        return
+    with browser.Browser() as chromium:
+        shown_page = chromium.open(f'file://{t.folder}/page.html#/searched')
+        shown_page.size(800, 1000)
+        shown_page.wait("document.body && document.body.dataset.ready === 'searched'", 30)
+        wide = shown_page.evaluate("[...document.querySelectorAll('.scroll')].map(e => e.scrollWidth - e.clientWidth)")
+        t.equal(wide, [0], 'properties stand on a narrow page whole')
+
+
 def own_property(t):
     with open('own.prop', 'w') as out:
         out.write('property Busy(r: region) { condition cpu(r) > 0 s; confidence confidence(cpu);\n'
@@ -329,6 +348,7 @@ def main():
     reference = team(t)
     formats(t)
     shown(t)
+    page(t)
     own_property(t)
     strategies(t, reference)
     ranks(t)

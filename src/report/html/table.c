@@ -71,9 +71,9 @@ bool sn_report_is_data(const struct sn_column *column)
  *  and all where it has room for sentences; the caller gives room for all. */
 static size_t columns_shown(const struct sn_view *view, size_t *shown)
 {
-	const char *at = view->has_sentences  ? NULL
-			 : view->page_columns ? view->page_columns
-					      : view->text_columns;
+	const char *at = view->page_columns    ? view->page_columns
+			 : view->has_sentences ? NULL
+					       : view->text_columns;
 	size_t count = 0;
 
 	for (size_t c = 0; !at && c < view->column_count; c++)

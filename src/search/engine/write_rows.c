@@ -145,16 +145,23 @@ static void missing_put(const struct sn_search *s, FILE *out)
 
 static void steps_put(const struct sn_search *s, FILE *out)
 {
+	const bool is_recorded = !strcmp(s->options.mode, "experiment");
+
 	for (size_t i = 0; i < s->steps.count; i++) {
 		const struct sn_search_step *step = &s->steps.items[i];
 		struct sn_text text = { 0 };
 
-		sn_text_addf(&text,
-			     "%u candidates, %u proven, %u not measurable; %u execution%s of the "
-			     "phase in %.3g s, of which measuring took %.1f %%",
-			     step->candidates, step->proven, step->not_measurable, step->executions,
-			     step->executions == 1 ? "" : "s", step->elapsed_s,
-			     100 * step->overhead_share);
+		sn_text_addf(&text, "%u candidates, %u proven, %u not measurable; ",
+			     step->candidates, step->proven, step->not_measurable);
+		if (is_recorded)
+			sn_text_add(&text, "evaluated in ");
+		else
+			sn_text_addf(&text, "%u execution%s of the phase; in all ",
+				     step->executions, step->executions == 1 ? "" : "s");
+		sn_text_add_duration(&text, step->elapsed_s);
+		if (!is_recorded)
+			sn_text_addf(&text, ", of which measuring took %.1f %%",
+				     100 * step->overhead_share);
 		fputs("step\t\t\t\t\t\t\t\t\t\t\t", out);
 		number_put((double)(i + 1), out);
 		word_put(text.chars, out);
