@@ -69,8 +69,10 @@ static sn_status operands_check(const struct sn_args *args, const struct asked *
 {
 	static const char *const recorded[] = { "experiment", "time",	"thread",
 						"process",    "module", "function" };
-	static const char *const running[] = { "launch",  "restarts", "max-time", "output", "phase",
-					       "suspend", "agents",   "fanout",	  "join" };
+	static const char *const running[] = {
+		"launch",  "restarts", "max-time", "output", "phase",
+		"suspend", "agents",   "fanout",   "hosts",  "join"
+	};
 
 	if (!asked->is_online && args->operand_count > 1)
 		return sn_error_set(
@@ -303,16 +305,19 @@ static void passed_list(const struct sn_args *args, word_vec *out)
 /* The phase has to be known before agents are there, and so has who starts them. */
 static sn_status agents_check(const struct sn_args *args, struct sn_error *err)
 {
+	static const char *const of_hosts[] = { "fanout", "hosts" };
 	const char *agents = sn_args_value(args, "agents"), *phase = sn_args_value(args, "phase");
 
 	if (!agents && sn_args_value(args, "join"))
 		return sn_error_set(
 			err, SN_ERR_USAGE,
 			"--join needs --agents auto, local, wait or alone: what it is to be there");
-	if (!agents && sn_args_value(args, "fanout"))
-		return sn_error_set(err, SN_ERR_USAGE,
-				    "--fanout is for a search with an agent on each host: it needs "
-				    "--agents");
+	for (size_t i = 0; !agents && i < sizeof(of_hosts) / sizeof(*of_hosts); i++)
+		if (sn_args_value(args, of_hosts[i]))
+			return sn_error_set(err, SN_ERR_USAGE,
+					    "--%s is for a search with an agent on each host: it "
+					    "needs --agents",
+					    of_hosts[i]);
 	if (!agents)
 		return SN_OK;
 	if (!phase || !strcmp(phase, SN_PHASE_AUTO))
@@ -350,6 +355,7 @@ static sn_status program_search(const struct sn_args *args, const struct asked *
 		.output_fd = is_document ? STDERR_FILENO : STDOUT_FILENO,
 		.is_quiet = sn_args_flag(args, "quiet"),
 		.agents = sn_args_value(args, "agents"),
+		.hosts = sn_args_value(args, "hosts"),
 	};
 	const struct sn_machine *machine;
 	struct sn_online online = { .exit_code = SN_EXIT_USAGE };
@@ -465,6 +471,10 @@ static const struct sn_option search_options[] = {
 	  "host alone listens), ssh, srun, or the words of a launcher, such as 'ssh {host}'",
 	  NULL },
 	SN_FANOUT_OPTION,
+	{ "hosts", 0, "FILE",
+	  "the hosts that are to take part, a line each as in a hostfile of mpirun: the first step "
+	  "waits for them, and those that do not come are named",
+	  NULL },
 	{ "join", 0, "FOLDER",
 	  "take part in the search of FOLDER, which --agents starts on each host: with --agents auto, "
 	  "local or wait run the program for it, with alone be the host's agent",

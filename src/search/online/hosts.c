@@ -302,8 +302,19 @@ static double mean_of(const struct sn_hosts *h)
 	return mean_s;
 }
 
+bool sn_hosts_has_come(const struct sn_hosts *h, const char *name)
+{
+	for (size_t i = 0; i < h->nodes.count; i++)
+		if (sn_host_is(h->nodes.items[i].name, name))
+			return true;
+	return false;
+}
+
 static bool have_all_joined(const struct sn_hosts *h)
 {
+	for (size_t i = 0; i < h->awaited.count; i++)
+		if (!sn_hosts_has_come(h, h->awaited.items[i]))
+			return false;
 	for (size_t i = 0; i < h->nodes.count; i++)
 		if (!h->nodes.items[i].is_joined)
 			return false;
@@ -566,6 +577,8 @@ sn_status sn_online_hosts(const struct sn_online_options *options, struct sn_onl
 		status = sn_phase_find(options->program, options->phase, &h->phase, err);
 	if (status != SN_OK && h->phase.exit_code)
 		out->exit_code = h->phase.exit_code;
+	if (status == SN_OK && options->hosts)
+		status = sn_host_list_read(options->hosts, &h->awaited, err);
 	if (status == SN_OK)
 		status = sn_link_check(err);
 	if (status != SN_OK)
@@ -599,6 +612,7 @@ void sn_hosts_free(struct sn_hosts *h)
 		sn_mri_window_free(&h->windows.items[i].window);
 	sn_vec_free(&h->windows);
 	sn_vec_free(&h->nodes);
+	sn_host_list_free(&h->awaited);
 	sn_vec_free(&h->launchers);
 	sn_downlink_free(&h->down);
 	sn_map_free(&h->inners);

@@ -6,6 +6,7 @@
 
 #include "search/link/downlink.h"
 #include "search/link/journal.h"
+#include "search/online/host_list.h"
 #include "search/online/nodes.h"
 #include "search/online/parts.h"
 
@@ -38,6 +39,7 @@ struct sn_hosts {
 	struct sn_journal journal;
 	bool has_journal, is_full; /* is_full: nothing more is taken */
 	SN_VEC(struct host_node) nodes;
+	sn_host_list awaited; /* that are to take part; none: whoever comes */
 	SN_VEC(struct host_window) windows;
 	SN_VEC(pid_t) launchers; /* of agents */
 	double scanned_s, began_s, asked_s, sent_s, answered_s, entered_s;
@@ -60,6 +62,11 @@ bool sn_hosts_has_launcher(const struct sn_hosts *hosts);
 void sn_hosts_agent_launch(struct sn_hosts *hosts, const char *host);
 /** Starts the program's launcher, which starts recordings. */
 sn_status sn_hosts_program_start(struct sn_hosts *hosts, struct sn_error *err);
+
+/* ---- hosts.c ---- */
+
+/** Whether a host that is to take part has come. */
+bool sn_hosts_has_come(const struct sn_hosts *hosts, const char *name);
 
 /* ---- hosts_result.c ---- */
 

@@ -30,9 +30,36 @@ static int windows_compare(const void *left, const void *right)
 	return (a->node > b->node) - (a->node < b->node);
 }
 
+/* Hosts that were to take part and have not come; each is added to `names`. */
+static uint32_t absent(const struct sn_hosts *h, struct sn_text *names)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < h->awaited.count; i++)
+		if (!sn_hosts_has_come(h, h->awaited.items[i]))
+			sn_text_addf(names, "%s%s", count++ ? ", " : "", h->awaited.items[i]);
+	return count;
+}
+
+static void absent_say(const struct sn_hosts *h)
+{
+	struct sn_text names = { 0 }, shown = { 0 };
+	uint32_t count = absent(h, &names);
+
+	sn_text_add_printable(&shown, names.chars ? names.chars : "", names.length);
+	if (count && !h->options->is_quiet)
+		fprintf(stderr, "sonde: of '%s' %u host%s took no part: %s\n", h->options->hosts,
+			count, count == 1 ? "" : "s", shown.chars);
+	sn_text_free(&names);
+	sn_text_free(&shown);
+}
+
 static void counts_fill(const struct sn_hosts *h, struct sn_search *search)
 {
-	search->agents.hosts = (uint32_t)h->nodes.count;
+	struct sn_text names = { 0 };
+
+	search->agents.hosts = (uint32_t)h->nodes.count + absent(h, &names);
+	sn_text_free(&names);
 	for (size_t i = 0; i < h->nodes.count; i++) {
 		search->agents.joined += h->nodes.items[i].is_joined;
 		search->agents.lost += h->nodes.items[i].is_joined && !h->nodes.items[i].has_ended;
@@ -86,6 +113,7 @@ sn_status sn_hosts_result(struct sn_hosts *h, struct sn_online *out, struct sn_e
 	struct sn_executions *s;
 	sn_status status;
 
+	absent_say(h);
 	if (!h->windows.count)
 		return nothing_measured(h, err);
 	qsort(h->windows.items, h->windows.count, sizeof(*h->windows.items), windows_compare);

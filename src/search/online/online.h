@@ -37,7 +37,9 @@ struct sn_online_options {
 	bool is_quiet;
 	/* An agent on each host of the program: how they are started (hosts.c). NULL: one, on this host. */
 	const char *agents;
-	uint32_t fanout;	   /* children of an inner agent (tree.h) */
+	uint32_t fanout; /* children of an inner agent (tree.h) */
+	const char
+		*hosts; /* file of those that are to take part (host_list.h); NULL: whoever comes */
 	const char *const *passed; /* words of options that hosts need too, ended by NULL */
 };
 
