@@ -8,24 +8,20 @@
 /* A block dealt out in turn must hold that many elements: each block is a message. */
 enum { DEALT_MIN = 64 };
 
-static bool stands_in(const struct sn_nest *nest, int loop, int outer)
-{
-	return loop >= 0 && sn_nest_ancestor(nest, loop, nest->loops[outer].depth) == outer;
-}
-
 /* Only scalars that every node keeps, and no loop that may not run. */
 static bool assigns_only_scalars(const struct sn_nest *nest, int loop)
 {
 	int count = 0;
 
 	for (int l = loop; l < nest->loop_count; l++)
-		if (stands_in(nest, l, loop) && (nest->loops[l].in_if >= 0 ||
-						 !nest->loops[l].low.ok || !nest->loops[l].high.ok))
+		if (sn_nest_is_inside(nest, l, loop) &&
+		    (nest->loops[l].in_if >= 0 || !nest->loops[l].low.ok ||
+		     !nest->loops[l].high.ok))
 			return false;
 	for (int i = 0; i < nest->assign_count; i++) {
 		const struct sn_nest_assign *a = &nest->assigns[i];
 
-		if (!stands_in(nest, a->loop, loop))
+		if (!sn_nest_is_inside(nest, a->loop, loop))
 			continue;
 		if (a->target->var->is_distributed || a->stmt->lhs->var->rank || a->added)
 			return false;
@@ -38,13 +34,13 @@ static bool assigns_only_scalars(const struct sn_nest *nest, int loop)
 static const struct sn_pnd_expr *find_element(const struct sn_nest *nest, int loop, int *in)
 {
 	for (int i = 0; i < nest->if_count; i++)
-		if (stands_in(nest, nest->ifs[i].loop, loop) &&
+		if (sn_nest_is_inside(nest, nest->ifs[i].loop, loop) &&
 		    sn_nest_first_element(nest->ifs[i].stmt->cond)) {
 			*in = nest->ifs[i].loop;
 			return sn_nest_first_element(nest->ifs[i].stmt->cond);
 		}
 	for (int i = 0; i < nest->assign_count; i++)
-		if (stands_in(nest, nest->assigns[i].loop, loop) &&
+		if (sn_nest_is_inside(nest, nest->assigns[i].loop, loop) &&
 		    sn_nest_first_element(nest->assigns[i].stmt->rhs)) {
 			*in = nest->assigns[i].loop;
 			return sn_nest_first_element(nest->assigns[i].stmt->rhs);
@@ -82,7 +78,7 @@ static bool saves_messages(const struct sn_nest *nest, int loop)
 	for (int i = 0; i < nest->ref_count; i++) {
 		struct sn_nest_ref ref = nest->refs[i];
 
-		if (!stands_in(nest, ref.loop, loop) || ref.is_subscript)
+		if (!sn_nest_is_inside(nest, ref.loop, loop) || ref.is_subscript)
 			continue;
 		sn_nest_place(nest, &ref);
 		if (ref.level >= nest->loops[loop].depth - 1)
@@ -115,7 +111,7 @@ static void make_chain(struct sn_nest *nest, int loop)
 	for (int i = 0; i < nest->assign_count; i++) {
 		struct sn_nest_assign *a = &nest->assigns[i];
 
-		if (!stands_in(nest, a->loop, loop))
+		if (!sn_nest_is_inside(nest, a->loop, loop))
 			continue;
 		a->target = element;
 		a->subs = subs;
@@ -139,7 +135,7 @@ int sn_nest_chained(const struct sn_nest *nest, int loop, const struct sn_pnd_va
 		const struct sn_pnd_var *var = nest->assigns[i].stmt->lhs->var;
 		bool is_known = false;
 
-		if (!stands_in(nest, nest->assigns[i].loop, loop) ||
+		if (!sn_nest_is_inside(nest, nest->assigns[i].loop, loop) ||
 		    (nest->phase_body &&
 		     sn_pnd_is_private(nest->phase_body, nest->loops[loop].stmt, var)))
 			continue;

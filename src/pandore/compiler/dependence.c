@@ -405,11 +405,6 @@ const struct sn_pnd_stmt *sn_nest_anchor(const struct sn_nest *nest, const struc
 	return anchor;
 }
 
-static bool is_inside(const struct sn_nest *nest, int loop, int outer)
-{
-	return loop >= 0 && sn_nest_ancestor(nest, loop, nest->loops[outer].depth) == outer;
-}
-
 /* Whether a message stands inside this loop. */
 static bool has_inner_messages(const struct sn_nest *nest, int loop)
 {
@@ -417,7 +412,7 @@ static bool has_inner_messages(const struct sn_nest *nest, int loop)
 		const struct sn_nest_ref *r = &nest->refs[i];
 
 		if (!r->is_local && r->level >= nest->loops[loop].depth &&
-		    is_inside(nest, r->loop, loop))
+		    sn_nest_is_inside(nest, r->loop, loop))
 			return true;
 	}
 	return false;
@@ -429,7 +424,7 @@ static bool has_conditional_loop(const struct sn_nest *nest, int loop)
 {
 	for (int l = 0; l < nest->loop_count; l++)
 		if (l != loop && nest->loops[l].is_conditional && !nest->loops[l].is_dead &&
-		    is_inside(nest, l, loop))
+		    sn_nest_is_inside(nest, l, loop))
 			return true;
 	return false;
 }
@@ -440,11 +435,11 @@ static void find_key(const struct sn_nest *nest, struct sn_nest_loop *l, int loo
 	l->is_uniform = !has_conditional_loop(nest, loop);
 	/* all nodes come by a chain */
 	for (int i = loop + 1; i < nest->loop_count; i++)
-		l->is_uniform &= !nest->loops[i].is_chain || !is_inside(nest, i, loop);
+		l->is_uniform &= !nest->loops[i].is_chain || !sn_nest_is_inside(nest, i, loop);
 	for (int i = 0; i < nest->assign_count; i++) {
 		const struct sn_nest_assign *a = &nest->assigns[i];
 
-		if (!is_inside(nest, a->loop, loop))
+		if (!sn_nest_is_inside(nest, a->loop, loop))
 			continue;
 		if (a->target->var->is_distributed && l->key < 0)
 			l->key = i;
@@ -453,7 +448,7 @@ static void find_key(const struct sn_nest *nest, struct sn_nest_loop *l, int loo
 			l->is_uniform = false;
 	}
 	for (int i = 0; i < nest->ref_count; i++)
-		if (nest->refs[i].assign < 0 && is_inside(nest, nest->refs[i].loop, loop))
+		if (nest->refs[i].assign < 0 && sn_nest_is_inside(nest, nest->refs[i].loop, loop))
 			l->is_uniform = false;
 	l->is_uniform &= l->key >= 0;
 }
@@ -496,7 +491,7 @@ static void move_to_spans(struct sn_nest *nest, int loop)
 		struct sn_nest_ref *r = &nest->refs[i];
 
 		if (!r->is_local && r->level >= nest->loops[loop].depth &&
-		    is_inside(nest, r->loop, loop)) {
+		    sn_nest_is_inside(nest, r->loop, loop)) {
 			r->level = nest->loops[loop].depth - 1;
 			r->span_loop = loop;
 			list_if_coupled(nest, r); /* more counters are free now */
@@ -549,13 +544,17 @@ static bool distance(const struct sn_affine *a, const struct sn_affine *b, int r
 	return false;
 }
 
-/* Accesses of one array, one of them a write: may the two loops be exchanged? */
+/* Accesses of one array, one of them a write: may the two loops be exchanged? Not if an element is accessed
+ * again later in one counter and earlier in the other. */
 static bool allows_exchange(const struct sn_affine *a, const struct sn_affine *b, int rank, int x,
 			    int y, int64_t x_step, int64_t y_step)
 {
 	int64_t dx, dy;
+	bool has_dx = distance(a, b, rank, x, y, &dx), has_dy = distance(a, b, rank, y, x, &dy);
 
-	if (!distance(a, b, rank, x, y, &dx) || !distance(a, b, rank, y, x, &dy))
+	if ((has_dx && !dx) || (has_dy && !dy))
+		return true;
+	if (!has_dx || !has_dy)
 		return false;
 	dx = x_step > 0 ? dx : -dx;
 	dy = y_step > 0 ? dy : -dy;
@@ -600,7 +599,7 @@ static bool carries_alone(const struct sn_nest *nest, int outer, int loop, int o
 		const struct sn_nest_ref *r = &nest->refs[i];
 
 		if (r->is_local || r->level < nest->loops[outer].depth ||
-		    !is_inside(nest, r->loop, outer))
+		    !sn_nest_is_inside(nest, r->loop, outer))
 			continue;
 		for (int k = 0; k < nest->assign_count; k++) {
 			const struct sn_nest_assign *w = &nest->assigns[k];
@@ -639,7 +638,7 @@ static bool try_pipe(struct sn_nest *nest, int x)
 	int y = child && child->kind == SN_S_FOR ? sn_nest_loop_of(nest, child) : -1;
 	int spans, strips;
 
-	if (y < 0 || !outer->is_uniform || !sn_nest_has_only_assigns(child->body))
+	if (y < 0 || !outer->is_uniform || !sn_nest_is_innermost(nest, y))
 		return false;
 	inner = &nest->loops[y];
 	if (names_loop(&inner->low, x) || names_loop(&inner->high, x) || !is_permutable(nest, x, y))
@@ -687,7 +686,7 @@ static bool has_known_bounds(const struct sn_nest *nest, int loop)
 	for (int l = 0; l < nest->loop_count; l++) {
 		const struct sn_nest_loop *in = &nest->loops[l];
 
-		if (l != loop && is_inside(nest, l, loop) && !(in->low.ok && in->high.ok) &&
+		if (l != loop && sn_nest_is_inside(nest, l, loop) && !(in->low.ok && in->high.ok) &&
 		    in->bounds_depth >= nest->loops[loop].depth)
 			return false;
 	}
@@ -776,7 +775,7 @@ static int find_obstacle(const struct sn_nest *nest, const struct sn_nest_ref *r
 
 		if (!in->owner_count)
 			continue;
-		if (ref->span_loop >= 0 ? !is_inside(nest, in->loop, ref->span_loop)
+		if (ref->span_loop >= 0 ? !sn_nest_is_inside(nest, in->loop, ref->span_loop)
 					: at < depth || (at == depth && is_stale(nest, in, ref)))
 			found = f;
 	}

@@ -24,6 +24,19 @@ int sn_nest_ancestor(const struct sn_nest *nest, int loop, int depth)
 	return loop;
 }
 
+bool sn_nest_is_inside(const struct sn_nest *nest, int loop, int outer)
+{
+	return loop >= 0 && sn_nest_ancestor(nest, loop, nest->loops[outer].depth) == outer;
+}
+
+bool sn_nest_is_innermost(const struct sn_nest *nest, int loop)
+{
+	for (int l = 0; l < nest->loop_count; l++)
+		if (nest->loops[l].parent == loop)
+			return false;
+	return true;
+}
+
 const struct sn_nest_assign *sn_nest_assign_of(const struct sn_nest *nest,
 					       const struct sn_pnd_stmt *stmt)
 {

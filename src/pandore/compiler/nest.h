@@ -143,6 +143,9 @@ struct sn_affine *sn_nest_read_subs(const struct sn_nest *nest, const struct sn_
 
 /** The loop at `depth` around (or equal to) `loop`. */
 int sn_nest_ancestor(const struct sn_nest *nest, int loop, int depth);
+/** Whether a loop is `outer` or stands in it; -1 does not. */
+bool sn_nest_is_inside(const struct sn_nest *nest, int loop, int outer);
+bool sn_nest_is_innermost(const struct sn_nest *nest, int loop);
 const struct sn_nest_assign *sn_nest_assign_of(const struct sn_nest *nest,
 					       const struct sn_pnd_stmt *stmt);
 int sn_nest_loop_of(const struct sn_nest *nest, const struct sn_pnd_stmt *stmt);

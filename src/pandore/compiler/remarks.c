@@ -64,19 +64,6 @@ static const char *text_of(struct finder *f, const struct sn_pnd_expr *e)
 	return sn_pnd_text_of(f->p->em, e);
 }
 
-static bool stands_in(const struct sn_nest *nest, int loop, int outer)
-{
-	return loop >= 0 && sn_nest_ancestor(nest, loop, nest->loops[outer].depth) == outer;
-}
-
-static bool is_innermost(const struct sn_nest *nest, int loop)
-{
-	for (int l = 0; l < nest->loop_count; l++)
-		if (nest->loops[l].parent == loop)
-			return false;
-	return true;
-}
-
 /* ---- what keeps a loop from being divided ---- */
 
 /* Another assignment in the loop that the owner of `a`'s target does not execute alone. */
@@ -86,7 +73,7 @@ static bool blames_assignment(struct finder *f, const struct sn_nest *nest,
 	for (int i = 0; i < nest->assign_count; i++) {
 		const struct sn_nest_assign *b = &nest->assigns[i];
 
-		if (b == a || !stands_in(nest, b->loop, loop))
+		if (b == a || !sn_nest_is_inside(nest, b->loop, loop))
 			continue;
 		if (!b->target->var->is_distributed) {
 			sn_text_addf(why, "line %d in it assigns %s, which every node keeps",
@@ -110,7 +97,7 @@ static bool blames_reference(struct finder *f, const struct sn_nest *nest, int l
 	for (int i = 0; i < nest->ref_count; i++) {
 		const struct sn_nest_ref *r = &nest->refs[i];
 
-		if (r->assign >= 0 || !stands_in(nest, r->loop, loop))
+		if (r->assign >= 0 || !sn_nest_is_inside(nest, r->loop, loop))
 			continue;
 		if (r->is_subscript)
 			sn_text_addf(why, "every node must know the subscript %s (line %d)",
@@ -152,7 +139,7 @@ static bool blames_message(struct finder *f, const struct sn_nest *nest, int loo
 	for (int i = 0; i < nest->ref_count; i++) {
 		const struct sn_nest_ref *r = &nest->refs[i];
 
-		if (r->is_local || !stands_in(nest, r->loop, loop) ||
+		if (r->is_local || !sn_nest_is_inside(nest, r->loop, loop) ||
 		    r->level < nest->loops[loop].depth)
 			continue;
 		sn_text_addf(why, "%s (line %d) must be fetched anew in each iteration",
@@ -173,7 +160,7 @@ static void find_undivided(struct finder *f, const struct sn_nest *nest,
 
 	/* a number for a loop in this one is no work */
 	if (!a->target->var->rank && !(a->stmt->rhs && a->stmt->rhs->has_distributed) &&
-	    !is_innermost(nest, a->loop))
+	    !sn_nest_is_innermost(nest, a->loop))
 		return;
 	if (!a->target->var->is_distributed) {
 		add(f, a->stmt->pos, (struct sn_pnd_remark){ .code = SN_REMARK_UNDIVIDED },
@@ -314,7 +301,7 @@ static void find_references(struct finder *f, const struct sn_nest *nest)
 		if (r->is_local || r->loop < 0)
 			continue;
 		if (r->span_loop < 0 && r->level == nest->loops[r->loop].depth &&
-		    is_innermost(nest, r->loop) && !sn_nest_is_repeated(nest, i))
+		    sn_nest_is_innermost(nest, r->loop) && !sn_nest_is_repeated(nest, i))
 			add(f, r->expr->pos,
 			    (struct sn_pnd_remark){ .code = SN_REMARK_ELEMENTWISE },
 			    "%s moves element by element: an iteration of the loop of %s may need "
