@@ -171,6 +171,8 @@ PROGRAMS = [
             gauss),
     Program('floyd', {'A': 'rows'}, '''for (k = 0; k < N; k++) for (i = 0; i < N; i++) for (j = 0; j < N; j++)
   if (A[i][k] + A[k][j] < A[i][j]) A[i][j] = A[i][k] + A[k][j];''', floyd),
+    Program('floyd in columns', {'A': 'columns'}, '''for (k = 0; k < N; k++) for (i = 0; i < N; i++) for (j = 0; j < N; j++)
+  if (A[i][k] + A[k][j] < A[i][j]) A[i][j] = A[i][k] + A[k][j];''', floyd),
     Program('product', {'A': 'rows', 'B': 'rows', 'C': 'rows'}, '''for (i = 0; i < N; i++) for (k = 0; k < N; k++)
   for (j = 0; j < N; j++) C[i][j] += A[i][k] * B[k][j];''', product),
     Program('transposition', {'A': 'rows', 'B': 'rows'},

@@ -341,6 +341,7 @@ class Body:
         rng = self.rng
         order = rng.choice([('i', 'N', 'j', 'M'), ('j', 'M', 'i', 'N')])
         target, heads = rng.choice('AB'), []
+        time = f'{indent}for (l = 0; l < 3; l++)\n' if rng.random() < 0.4 else ''
         for var, extent in (order[:2], order[2:]):
             limit = self.size[extent]
             if rng.random() < 0.25:  # down to 1: any type can
@@ -351,6 +352,8 @@ class Body:
         def near():
             name = rng.choice([target, target, 'A', 'B'])
             small = '' if self.types[name] in REALS else ' % 1000'
+            if rng.random() < 0.15:  # a row or a column that all others need
+                return name + rng.choice(['[i][l]', '[l][j]'] if time else ['[2][j]', '[i][2]']) + small
             return name + ''.join(f'[{v}{c:+d}]' if c else f'[{v}]' for v, c in
                                   (('i', rng.choice([-1, 0, 1])), ('j', rng.choice([-1, 0, 1])))) + small
 
@@ -359,8 +362,9 @@ class Body:
         if rng.random() < 0.3:
             other = 'AB'.replace(target, '')
             body = f'{{ {body} {other}[i][j] = {self.stored(other, f"0.5 * ({near()})")}; }}'
+        elif rng.random() < 0.3:
+            body = f'if ({near()} < {near()} * 0.5 + 1.0) {body}'
         heads = [respelled(rng, head, self.counters[var]) for head, var in zip(heads, order[::2])]
-        time = f'{indent}for (l = 0; l < 3; l++)\n' if rng.random() < 0.3 else ''
         return f'{time}{indent}{heads[0]}\n{indent}\t{heads[1]}\n{indent}\t\t{body}\n'
 
     def converge(self, indent):

@@ -96,6 +96,20 @@ TEST(figure_1_is_pipelined_by_rows)
 	CHECK_INT(nest.loops[0].mode, SN_LOOP_OWN);
 }
 
+TEST(floyd_warshall_in_columns_is_a_pipeline)
+{
+	plan(COLUMNS, "for (k = 0; k < 16; k++) for (i = 0; i < 16; i++) for (j = 0; j < 16; j++)"
+		      " if (A[i][k] + A[k][j] < A[i][j]) A[i][j] = A[i][k] + A[k][j];");
+	CHECK_INT(nest.loops[1].mode, SN_LOOP_PIPE);
+	CHECK_STRING(placed("A[i][k]"), "1+span");
+	CHECK_STRING(placed("A[k][j]"), "local");
+	/* later in i and earlier in j: the loops keep their order */
+	plan(COLUMNS, "for (i = 1; i < 16; i++) for (j = 0; j < 15; j++)"
+		      " if (A[i-1][j+1] < 3) A[i][j] = A[i-1][j+1];");
+	CHECK_INT(nest.loops[0].mode, SN_LOOP_PLAIN);
+	CHECK_STRING(placed("A[i - 1][j + 1]"), "1");
+}
+
 TEST(the_gcd_test_tells_odd_from_even)
 {
 	plan(ROWS, "for (i = 1; i < 7; i++) A[2*i][0] = A[2*i-1][0];");
