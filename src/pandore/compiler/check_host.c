@@ -130,6 +130,10 @@ static struct host_array find_array(const struct sn_pnd_parser *p, size_t first,
 	return local;
 }
 
+struct argument {
+	size_t first, count; /* tokens */
+};
+
 static void check_array(struct sn_pnd_parser *p, const struct sn_pnd_var *param,
 			const struct host_array *array, const struct sn_pnd_token *arg)
 {
@@ -142,10 +146,6 @@ static void check_array(struct sn_pnd_parser *p, const struct sn_pnd_var *param,
 			      "'%.60s' has not the type and shape of the parameter '%s'", arg->text,
 			      param->name);
 }
-
-struct argument {
-	size_t first, count; /* tokens */
-};
 
 static int read_args(const struct sn_pnd_program *program, size_t open, struct argument *args)
 {
@@ -171,23 +171,6 @@ static int read_args(const struct sn_pnd_program *program, size_t open, struct a
 	}
 }
 
-static void check_alias(struct sn_pnd_parser *p, const struct sn_pnd_phase *phase,
-			const struct argument *args, const struct sn_pnd_var *param)
-{
-	const struct sn_pnd_token *arg = token_at(p->program, args[param->index].first);
-
-	for (const struct sn_pnd_var *other = phase->params; other != param; other = other->next) {
-		const struct sn_pnd_token *first = token_at(p->program, args[other->index].first);
-
-		if (other->rank && args[other->index].count == 1 &&
-		    !strcmp(first->text, arg->text) &&
-		    (other->mode != SN_MODE_IN || param->mode != SN_MODE_IN))
-			sn_pnd_report(p->diags, arg->pos, 7,
-				      "'%.60s' is passed twice to '%s', which writes it", arg->text,
-				      phase->name);
-	}
-}
-
 /* An argument that is an integer constant, without a word if it is none. */
 static bool constant_argument(struct sn_pnd_parser *p, const struct argument *arg, int64_t *out)
 {
@@ -204,6 +187,45 @@ static bool constant_argument(struct sn_pnd_parser *p, const struct argument *ar
 	p->diags->items.count = kept;
 	program->math_used.count = maths;
 	return ok;
+}
+
+/* Sizes that this call passes as constants: rows may be left out, but lines in memory are as long as declared. */
+static void check_sizes(struct sn_pnd_parser *p, const struct sn_pnd_var *param,
+			const struct host_array *array, const struct argument *args)
+{
+	const struct sn_pnd_token *name = token_at(p->program, args[param->index].first);
+	int64_t size;
+
+	for (int d = 0; d < param->rank && array->rank == param->rank; d++) {
+		const struct sn_pnd_expr *late = param->late_extent[d];
+
+		if (!late || late->kind != SN_E_VAR || late->var->kind != SN_VAR_PARAM ||
+		    !constant_argument(p, &args[late->var->index], &size) ||
+		    (d ? size == array->extent[d] : size <= array->extent[d]))
+			continue;
+		sn_pnd_report(p->diags, name->pos, 7,
+			      "'%.60s' has %lld elements in dimension %d, and this call says that "
+			      "'%s' has %s = %lld",
+			      name->text, (long long)array->extent[d], d + 1, param->spelled,
+			      late->var->spelled, (long long)size);
+	}
+}
+
+static void check_alias(struct sn_pnd_parser *p, const struct sn_pnd_phase *phase,
+			const struct argument *args, const struct sn_pnd_var *param)
+{
+	const struct sn_pnd_token *arg = token_at(p->program, args[param->index].first);
+
+	for (const struct sn_pnd_var *other = phase->params; other != param; other = other->next) {
+		const struct sn_pnd_token *first = token_at(p->program, args[other->index].first);
+
+		if (other->rank && args[other->index].count == 1 &&
+		    !strcmp(first->text, arg->text) &&
+		    (other->mode != SN_MODE_IN || param->mode != SN_MODE_IN))
+			sn_pnd_report(p->diags, arg->pos, 7,
+				      "'%.60s' is passed twice to '%s', which writes it", arg->text,
+				      phase->name);
+	}
 }
 
 /* For --explain: what every call passes is as good as a constant of the phase. */
@@ -275,8 +297,10 @@ static void check_call(struct sn_pnd_parser *p, const struct sn_pnd_phase *phase
 		if (arg->count > 1)
 			continue; /* the C compiler and the run check it */
 		array = find_array(p, first, brace, call, t->text);
-		if (array.is_known)
+		if (array.is_known) {
 			check_array(p, param, &array, t);
+			check_sizes(p, param, &array, args);
+		}
 		check_alias(p, phase, args, param);
 	}
 }

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/intern.h"
 #include "base/text.h"
+#include "pandore/compiler/headers.h"
 #include "pandore/compiler/scan.h"
 
 enum {
@@ -468,6 +469,32 @@ static void include_quoted(struct lexer *lex, const char *name, struct sn_pnd_po
 	sn_pnd_report(lex->diags, pos, 0, "cannot read '%.200s': name its folder with -I", name);
 }
 
+static struct macro *define_as(struct lexer *lex, const char *where, const char *name,
+			       const char *value)
+{
+	struct macro *macro = macro_of(lex, name, true);
+	struct sn_pnd_file file = { where, value, strlen(value) };
+	struct sn_pnd_scanner scan;
+	struct sn_pnd_token token;
+
+	sn_vec_push(&lex->diags->files, file);
+	scan = sn_pnd_scanner_over(lex->diags, (int)lex->diags->files.count - 1);
+	sn_vec_free(&macro->body.items);
+	*macro = (struct macro){ .is_live = true };
+	while ((token = sn_pnd_scan(&scan, false)).kind != SN_TOK_END)
+		sn_vec_push(&macro->body.items, token);
+	return macro;
+}
+
+/* The C compiler reads the header itself; phases get what they may use of it. */
+static void define_standard(struct lexer *lex, const char *header, size_t length)
+{
+	for (const struct sn_pnd_standard_macro *m = sn_pnd_standard_macros; m->name; m++)
+		if (strlen(m->header) == length && !strncmp(m->header, header, length) &&
+		    !live_macro(lex, m->name))
+			define_as(lex, m->header, m->name, m->value);
+}
+
 static void directive_include(struct lexer *lex, struct sn_pnd_scanner *scan, struct sn_pnd_pos pos)
 {
 	struct sn_pnd_scanner look = *scan;
@@ -482,6 +509,7 @@ static void directive_include(struct lexer *lex, struct sn_pnd_scanner *scan, st
 		record(lex, pos,
 		       sn_arena_printf(lex->diags->arena, "#include %.*s", (int)(close - rest) + 1,
 				       rest));
+		define_standard(lex, rest + 1, (size_t)(close - rest) - 1);
 		return;
 	}
 	if (name.kind != SN_TOK_STRING || name.length <= 2) {
@@ -638,18 +666,8 @@ static void lex_file(struct lexer *lex, int file)
 
 static void predefine(struct lexer *lex, const struct sn_pnd_define *define)
 {
-	struct macro *macro = macro_of(lex, define->name, true);
-	struct sn_pnd_file file = { "-D", define->value, strlen(define->value) };
-	struct sn_pnd_scanner scan;
-	struct sn_pnd_token token;
-
-	sn_vec_push(&lex->diags->files, file);
-	scan = sn_pnd_scanner_over(lex->diags, (int)lex->diags->files.count - 1);
-	sn_vec_free(&macro->body.items);
-	*macro = (struct macro){ .is_live = true, .is_fixed = true };
-	while ((token = sn_pnd_scan(&scan, false)).kind != SN_TOK_END)
-		sn_vec_push(&macro->body.items, token);
-	record(lex, token.pos,
+	define_as(lex, "-D", define->name, define->value)->is_fixed = true;
+	record(lex, (struct sn_pnd_pos){ .file = (int)lex->diags->files.count - 1, .line = 1 },
 	       sn_arena_printf(lex->diags->arena, "#define %s %s", define->name, define->value));
 }
 

@@ -365,6 +365,26 @@ static struct sn_pnd_expr *parse_constant(struct sn_pnd_parser *p)
 	return e;
 }
 
+/* sizeof (TYPE): a constant. */
+static struct sn_pnd_expr *parse_sizeof(struct sn_pnd_parser *p)
+{
+	struct sn_pnd_expr *e = sn_pnd_new_expr(p, SN_E_INT, SN_T_ULONG, sn_pnd_peek(p, 0)->pos);
+	enum sn_pnd_type type;
+
+	p->at++;
+	if (!sn_pnd_at_punct(p, '(') || (p->at++, !sn_pnd_at_type(p))) {
+		sn_pnd_report(p->diags, e->pos, 8,
+			      "a phase knows the sizes of types alone: sizeof (double); write the "
+			      "type that it has, or the extent");
+		return NULL;
+	}
+	if (!sn_pnd_parse_type(p, "a type", &type) || !sn_pnd_expect(p, ')', "')' after the type"))
+		return NULL;
+	e->value = (int64_t)sn_pnd_type_bytes(type);
+	e->text = sn_arena_printf(p->arena, "%lldUL", (long long)e->value);
+	return e;
+}
+
 static struct sn_pnd_expr *parse_primary(struct sn_pnd_parser *p)
 {
 	const struct sn_pnd_token *token = sn_pnd_peek(p, 0), *then = sn_pnd_peek(p, 1);
@@ -373,6 +393,8 @@ static struct sn_pnd_expr *parse_primary(struct sn_pnd_parser *p)
 	if (token->kind == SN_TOK_INT || token->kind == SN_TOK_REAL || token->kind == SN_TOK_CHAR)
 		return parse_constant(p);
 	if (token->kind == SN_TOK_IDENT) {
+		if (!strcmp(token->text, "sizeof"))
+			return parse_sizeof(p);
 		if (sn_pnd_refuse_word(p))
 			return NULL;
 		if (sn_pnd_is_keyword(token->text)) {

@@ -116,6 +116,11 @@ TEST(p06_in_parameters_are_not_assigned)
 	CHECK_ALL(table);
 }
 
+#define SIZED(call)                                                                                \
+	"#define P 2\ndist ph(int n, int m, double A[n][m] by block((n+1)/2,m) map regular(0,1)) " \
+	"{ A[0][0] = 1; }\n"                                                                       \
+	"static double A[4][6];\nint main(int n, char **v)\n{\n\t" call "\n\treturn 0;\n}\n"
+
 TEST(p07_arguments_are_whole_and_distinct)
 {
 	static const struct expectation table[] = {
@@ -125,6 +130,11 @@ TEST(p07_arguments_are_whole_and_distinct)
 		{ CALL("ph(A, B + 1);"), "7:8 P07" },
 		{ CALL("double C[N];\n\tph(A, C);"), "8:8 P07" },
 		{ CALL("float C[4];\n\tph(A, C);"), "8:8 P07" },
+		{ SIZED("ph(4, 6, A);"), "" },
+		{ SIZED("ph(3, 6, A);"), "" },
+		{ SIZED("ph(n, n, A);"), "" },
+		{ SIZED("ph(5, 6, A);"), "6:11 P07" },
+		{ SIZED("ph(4, 5, A);"), "6:11 P07" },
 	};
 
 	CHECK_ALL(table);
@@ -141,7 +151,9 @@ TEST(p08_what_pandore_c_leaves_out)
 		{ BODY("struct s x;"), "6:2 P08" },
 		{ BODY("union u x;"), "6:2 P08" },
 		{ BODY("break;"), "6:2 P00" },
-		{ BODY("B[0] = sizeof(float);"), "6:9 P08" },
+		{ BODY("B[0] = sizeof(B);"), "6:9 P08" },
+		{ BODY("B[0] = sizeof B[0];"), "6:9 P08" },
+		{ BODY("B[0] = sizeof(float) + sizeof (unsigned long);"), "" },
 		{ BODY("return 1;"), "6:2 P08" },
 		{ BODY("sqrt(2.0);"), "6:2 P08" },
 		{ PARAMS(A4 ", float *B"), "4:54 P08" },

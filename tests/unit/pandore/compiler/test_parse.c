@@ -102,6 +102,28 @@ TEST(constants_are_evaluated_as_in_c)
 	CHECK_INT(value("N * 2"), 16);
 }
 
+TEST(standard_headers_bring_their_constants_and_types)
+{
+	struct source s;
+
+	check_type("#include <math.h>\n" PHASE("d = M_PI;"), SN_T_DOUBLE);
+	check_type("#include <math.h>\n" PHASE("d = INFINITY;"), SN_T_FLOAT);
+	check_type("#include <float.h>\n" PHASE("d = FLT_MAX;"), SN_T_FLOAT);
+	check_type("#include <limits.h>\n" PHASE("l = LONG_MIN;"), SN_T_LONG);
+	check_type("#include <stdint.h>\n" PHASE("{ uint16_t h; i = h + (int64_t)1; }"), SN_T_LONG);
+	check_type(PHASE("i = sizeof(double);"), SN_T_ULONG);
+	source_parse(&s, PHASE("d = M_PI;"));
+	CHECK_STRING(source_findings(&s), "6:6 P12");
+	source_free(&s);
+	/* the program's own comes first, whatever the order */
+	CHECK_STRING(right_side(&s, "#define M_PI 3\n#include <math.h>\n" PHASE("d = M_PI;"))->text,
+		     "3");
+	source_free(&s);
+	CHECK_STRING(right_side(&s, "#include <math.h>\n#define M_PI 3\n" PHASE("d = M_PI;"))->text,
+		     "3");
+	source_free(&s);
+}
+
 TEST(constants_without_a_value)
 {
 	static const char *const none[] = { "1 / 0", "1 % 0", "9223372036854775807l + 1", "1 << 64",

@@ -1,0 +1,66 @@
+/* Constants: ISO C17, 5.2.4.2, and POSIX.1-2017, <math.h>. Types: the psABI of x86-64, 3.1.2. */
+#include "pandore/compiler/headers.h"
+
+#include <stddef.h>
+
+#define SIZE_TYPE(header)                                                                          \
+	{                                                                                          \
+		header, "size_t", "unsigned long"                                                  \
+	}
+
+const struct sn_pnd_standard_macro sn_pnd_standard_macros[] = {
+	{ "math.h", "M_E", "2.7182818284590452354" },
+	{ "math.h", "M_LOG2E", "1.4426950408889634074" },
+	{ "math.h", "M_LOG10E", "0.43429448190325182765" },
+	{ "math.h", "M_LN2", "0.69314718055994530942" },
+	{ "math.h", "M_LN10", "2.30258509299404568402" },
+	{ "math.h", "M_PI", "3.14159265358979323846" },
+	{ "math.h", "M_PI_2", "1.57079632679489661923" },
+	{ "math.h", "M_PI_4", "0.78539816339744830962" },
+	{ "math.h", "M_1_PI", "0.31830988618379067154" },
+	{ "math.h", "M_2_PI", "0.63661977236758134308" },
+	{ "math.h", "M_2_SQRTPI", "1.12837916709551257390" },
+	{ "math.h", "M_SQRT2", "1.41421356237309504880" },
+	{ "math.h", "M_SQRT1_2", "0.70710678118654752440" },
+	{ "math.h", "HUGE_VAL", "(1.0 / 0.0)" },
+	{ "math.h", "INFINITY", "((float)(1.0 / 0.0))" },
+	{ "float.h", "FLT_MAX", "3.40282346638528859812e+38F" },
+	{ "float.h", "FLT_MIN", "1.17549435082228750797e-38F" },
+	{ "float.h", "FLT_EPSILON", "1.19209289550781250000e-7F" },
+	{ "float.h", "DBL_MAX", "1.79769313486231570814e+308" },
+	{ "float.h", "DBL_MIN", "2.22507385850720138309e-308" },
+	{ "float.h", "DBL_EPSILON", "2.22044604925031308085e-16" },
+	{ "limits.h", "CHAR_BIT", "8" },
+	{ "limits.h", "SCHAR_MIN", "(-128)" },
+	{ "limits.h", "SCHAR_MAX", "127" },
+	{ "limits.h", "UCHAR_MAX", "255" },
+	{ "limits.h", "SHRT_MIN", "(-32768)" },
+	{ "limits.h", "SHRT_MAX", "32767" },
+	{ "limits.h", "USHRT_MAX", "65535" },
+	{ "limits.h", "INT_MIN", "(-2147483647 - 1)" },
+	{ "limits.h", "INT_MAX", "2147483647" },
+	{ "limits.h", "UINT_MAX", "4294967295U" },
+	{ "limits.h", "LONG_MIN", "(-9223372036854775807L - 1L)" },
+	{ "limits.h", "LONG_MAX", "9223372036854775807L" },
+	{ "limits.h", "ULONG_MAX", "18446744073709551615UL" },
+	{ "limits.h", "LLONG_MIN", "(-9223372036854775807LL - 1LL)" },
+	{ "limits.h", "LLONG_MAX", "9223372036854775807LL" },
+	{ "limits.h", "ULLONG_MAX", "18446744073709551615ULL" },
+	{ "stdint.h", "int8_t", "signed char" },
+	{ "stdint.h", "int16_t", "short" },
+	{ "stdint.h", "int32_t", "int" },
+	{ "stdint.h", "int64_t", "long" },
+	{ "stdint.h", "uint8_t", "unsigned char" },
+	{ "stdint.h", "uint16_t", "unsigned short" },
+	{ "stdint.h", "uint32_t", "unsigned int" },
+	{ "stdint.h", "uint64_t", "unsigned long" },
+	{ "stdbool.h", "bool", "_Bool" },
+	{ "stdbool.h", "true", "1" },
+	{ "stdbool.h", "false", "0" },
+	SIZE_TYPE("stddef.h"),
+	SIZE_TYPE("stdio.h"),
+	SIZE_TYPE("stdlib.h"),
+	SIZE_TYPE("string.h"),
+	SIZE_TYPE("time.h"),
+	{ NULL, NULL, NULL },
+};
