@@ -311,7 +311,7 @@ static sn_status agents_check(const struct sn_args *args, struct sn_error *err)
 	if (!agents && sn_args_value(args, "join"))
 		return sn_error_set(
 			err, SN_ERR_USAGE,
-			"--join needs --agents auto, local, wait or alone: what it is to be there");
+			"--join needs --agents auto, local, wait, alone or result: what it is to be there");
 	for (size_t i = 0; !agents && i < sizeof(of_hosts) / sizeof(*of_hosts); i++)
 		if (sn_args_value(args, of_hosts[i]))
 			return sn_error_set(err, SN_ERR_USAGE,
@@ -326,6 +326,22 @@ static sn_status agents_check(const struct sn_args *args, struct sn_error *err)
 			"--agents needs --phase with a place: a search without --agents and with "
 			"--phase auto names one, and without a phase no agent is needed");
 	return sn_args_value(args, "join") ? SN_OK : sn_hosts_agents_check(agents, err);
+}
+
+/* The result of a search whose front was killed. */
+static sn_status again(const struct sn_online_options *options, const char *folder,
+		       const struct asked *asked, bool *reached, struct sn_error *err)
+{
+	struct sn_online online = { 0 };
+	sn_status status = sn_online_hosts_again(options, folder, &online, err);
+
+	if (status == SN_OK) {
+		result_print(online.search, asked->format, stdout);
+		*reached = reaches(online.search, asked->check);
+		result_keep(online.search, online.path.chars);
+	}
+	sn_online_free(&online);
+	return status;
 }
 
 /* The program's standard output is its own, with the answer for people on standard error. Where a
@@ -363,6 +379,8 @@ static sn_status program_search(const struct sn_args *args, const struct asked *
 
 	if (status == SN_OK)
 		status = sn_search_fanout_read(args, &options.fanout, err);
+	if (status == SN_OK && join && !strcmp(options.agents, "result"))
+		return again(&options, join, asked, reached, err);
 	if (status == SN_OK && join) {
 		*code = sn_online_join(&options, join);
 		return SN_OK;
@@ -410,11 +428,50 @@ static sn_status resume(const struct sn_args *args, int *code, struct sn_error *
 	return status;
 }
 
+/* Of a search with agents: the same command as it was, for the result alone. */
+static sn_status again_execute(const struct sn_args *args, const char *folder,
+			       const sn_hosts_words *words, struct sn_error *err)
+{
+	static const char *const kept[] = { "format", "check" };
+	word_vec all = { 0 };
+	char own[PATH_MAX] = "";
+
+	if (readlink("/proc/self/exe", own, sizeof(own) - 1) < 0)
+		return sn_error_errno(err, "search: cannot start again");
+	sn_vec_push(&all, own);
+	sn_vec_push(&all, "search");
+	for (size_t i = 0; i + 1 < words->count; i++)
+		sn_vec_push(&all, words->items[i]);
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+		if (sn_args_value(args, kept[i])) {
+			struct sn_text option = { 0 };
+
+			sn_text_addf(&option, "--%s=%s", kept[i], sn_args_value(args, kept[i]));
+			sn_vec_push(&all, sn_text_take(&option));
+		}
+	if (sn_args_flag(args, "quiet"))
+		sn_vec_push(&all, "--quiet");
+	sn_vec_push(&all, "--agents");
+	sn_vec_push(&all, "result");
+	sn_vec_push(&all, "--join");
+	sn_vec_push(&all, folder);
+	sn_vec_push(&all, words->items[words->count - 1]);
+	sn_vec_push(&all, NULL);
+	execv(own, (char *const *)all.items);
+	return sn_error_errno(err, "search: cannot start again");
+}
+
 static int resume_run(const struct sn_args *args)
 {
 	struct sn_error err;
 	int code = SN_EXIT_OK;
+	char folder[PATH_MAX];
+	sn_hosts_words words = { 0 };
 
+	if (!args->operand_count && realpath(sn_args_value(args, "resume"), folder) &&
+	    sn_hosts_words_read(folder, &words) && words.count)
+		return again_execute(args, folder, &words, &err) == SN_OK ? code
+									  : sn_error_print(&err);
 	return resume(args, &code, &err) == SN_OK ? code : sn_error_print(&err);
 }
 
@@ -477,7 +534,8 @@ static const struct sn_option search_options[] = {
 	  NULL },
 	{ "join", 0, "FOLDER",
 	  "take part in the search of FOLDER, which --agents starts on each host: with --agents auto, "
-	  "local or wait run the program for it, with alone be the host's agent",
+	  "local or wait run the program for it, with alone be the host's agent, with result print what "
+	  "is left of it",
 	  NULL },
 	{ "suspend", 0, "WHEN",
 	  "stop the program at the end of what a step measures: brief (50 ms, the default), always "
@@ -487,7 +545,10 @@ static const struct sn_option search_options[] = {
 	{ "steps", 0, "N", "end the search after N steps", NULL },
 	{ "max-time", 0, "SECONDS", "no further start of the program after so long", NULL },
 	{ "output", 'o', "FOLDER", "name of the experiment that a program leaves", NULL },
-	{ "resume", 0, "FOLDER", "go on with a distributed search whose front has died", NULL },
+	{ "resume", 0, "FOLDER",
+	  "of a distributed search whose front has died: go on with simulated hosts, print what real ones "
+	  "have measured",
+	  NULL },
 	{ "quiet", 'q', NULL, "say nothing but errors and the result", NULL },
 	SN_FILTER_OPTIONS,
 	SN_ARCH_OPTION,

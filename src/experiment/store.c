@@ -394,6 +394,7 @@ static const char *const our_names[] = {
 	"search.spool",	  /* search's agent: the executions that its steps measured */
 	"search.tsv",	  /* search: what it found */
 	"search.journal", /* search's front: the same of all hosts */
+	"search.words",	  /* what the front was told */
 	"search.secret",  /* while agents are there */
 	"search.front",
 	"*.live",	       /* the runtime, and record for what it measures from outside */

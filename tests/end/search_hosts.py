@@ -156,7 +156,7 @@ def whole(t, app, launcher, starter):
             'processes of both hosts are in one result')
     t.check(sum(s['executions'] for s in found['steps']) == found['phase']['executions'] > 0, 'executions are those of the steps')
     left = [n for n in os.listdir('whole') if n.startswith('search.') or n.endswith(('.agent', '.monitor'))]
-    t.equal(sorted(left), ['search.journal', 'search.tsv'], 'no secret, no spool and no address is left')
+    t.equal(sorted(left), ['search.journal', 'search.tsv', 'search.words'], 'no secret, no spool and no address is left')
     t.check(t.show('functions', experiment='whole')['rows'], 'what is left is an experiment')
     rows = t.show('searched', experiment='whole')['rows']
     t.equal([r['property'] for r in rows if r['kind'] == 'lost'],
@@ -220,7 +220,7 @@ def inner_agents(t, app):
         there.update(range(int(first), int(last or first) + 1))
     t.equal(there, set(range(7)), 'processes of all hosts are in the result')
     until(lambda: not [p for h in hosts for name in ('sonde-inner', 'sonde-agent') for p in agents_of('tree', h, name)])
-    t.equal(sorted(n for n in os.listdir('tree') if n.startswith('search.')), ['search.journal', 'search.tsv'], 'no address of an inner agent is left')
+    t.equal(sorted(n for n in os.listdir('tree') if n.startswith('search.')), ['search.journal', 'search.tsv', 'search.words'], 'no address of an inner agent is left')
 
 
 class Networks:
@@ -278,16 +278,28 @@ def networks(t, app):
 
 
 def front_is_killed(t, app, launcher):
-    """Nobody finds the secret afterwards; the program runs to its end."""
-    command = started(t, 'killed', '--launch', launcher, '--agents', 'local', '--steps', '1', app, '20000', 'together4', 'stop4')
-    measured('killed')
+    """Nobody finds the secret afterwards; the program runs to its end, and what was measured has a result."""
+    command = started(t, 'killed', '--launch', launcher, '--agents', 'local', '--steps', '1', '--threshold', '0', app, '20000', 'together4', 'stop4')
+    measured('killed', 2)
     t.equal(os.stat('killed/search.secret').st_mode & 0o777, 0o600, 'the secret is the user\'s alone')
+    done = t.run('search', '--resume', 'killed')
+    t.check(done.returncode == 2 and 'another command is at work' in done.stderr, 'a search whose front is there is not gone on with', done.stderr)
     command.kill()
     command.wait()
     until(lambda: not os.path.exists('killed/search.secret') and not os.path.exists('killed/search.front'))
+    early = t.run('search', '--resume', 'killed', '--format', 'json')
+    t.check(early.returncode == 0 and not json.loads(early.stdout)['complete'] and 'still runs' in early.stderr, 'while the program runs its result is a part',
+            early.returncode, early.stderr)
     open('stop4', 'w').close()
     err = command.communicate(timeout=100)[1]
     t.check(err.count('done 20000\n') == 2, 'a command that is killed leaves no secret, and its program runs on', err)
+    until(lambda: not agents_of('killed', 'alpha') and not agents_of('killed', 'beta'))
+    for turn in ('whole', 'again'):
+        found, _, code = ended(subprocess.Popen([t.sonde, 'search', '--resume', 'killed', '--format', 'json'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        t.check(code == 0 and found['complete'] and found['agents']['joined'] == 2 and found['exit_status'] is None and found['results']['lost'] == 0,
+                f'when agents have ended its result is {turn}', found.get('agents'), found.get('results'))
+        t.check({'0-1'} & {r['processes'] for r in found['properties']}, 'of both hosts', found['properties'][:2])
+    t.equal(sorted(n for n in os.listdir('killed') if n.startswith('search.')), ['search.journal', 'search.tsv', 'search.words'], 'and nothing of agents is left')
 
 
 def disk_is_full(t, app, launcher):

@@ -93,7 +93,7 @@ static void window_keep(struct sn_hosts *h, uint32_t node, struct sn_told *told)
 	told->window = (struct sn_mri_window){ 0 };
 }
 
-static void result_read(struct sn_hosts *h, const struct sn_link_frame *frame)
+void sn_hosts_result_take(struct sn_hosts *h, const struct sn_link_frame *frame)
 {
 	struct host_node *n = &h->nodes.items[frame->agent];
 	struct sn_told told;
@@ -215,7 +215,7 @@ static void node_frame_take(struct sn_hosts *h, const struct sn_link_frame *fram
 	else if (frame->type == SN_LINK_RESULT && !h->is_full) {
 		n->is_to_be_told = true;
 		if (sn_journal_take(&h->journal, frame))
-			result_read(h, frame);
+			sn_hosts_result_take(h, frame);
 	}
 }
 
@@ -529,6 +529,8 @@ static sn_status folder_make(struct sn_hosts *h, struct sn_error *err)
 	if (status == SN_OK)
 		status = sn_journal_open(journal, &h->journal, NULL, NULL, err);
 	h->has_journal = status == SN_OK;
+	if (status == SN_OK)
+		status = sn_hosts_words_write(h, err);
 	free(secret);
 	free(nodes);
 	free(journal);

@@ -65,8 +65,15 @@ sn_status sn_hosts_program_start(struct sn_hosts *hosts, struct sn_error *err);
 
 /* ---- hosts.c ---- */
 
+/** Takes a result that is new, of a host that is in the list. */
+void sn_hosts_result_take(struct sn_hosts *hosts, const struct sn_link_frame *frame);
 /** Whether a host that is to take part has come. */
 bool sn_hosts_has_come(const struct sn_hosts *hosts, const char *name);
+
+/* ---- hosts_again.c ---- */
+
+/** Writes the words that `sonde search --resume` needs (online.h). */
+sn_status sn_hosts_words_write(const struct sn_hosts *hosts, struct sn_error *err);
 
 /* ---- hosts_result.c ---- */
 

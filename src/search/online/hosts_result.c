@@ -66,7 +66,8 @@ static void counts_fill(const struct sn_hosts *h, struct sn_search *search)
 		search->agents.refused += h->nodes.items[i].refused;
 	}
 	search->agents.restarted = h->restarted;
-	search->agents.refused += (uint32_t)(sn_link_refused(h->link) + sn_map_sum(&h->refused));
+	search->agents.refused +=
+		(uint32_t)((h->link ? sn_link_refused(h->link) : 0) + sn_map_sum(&h->refused));
 	search->results = (struct sn_search_results){ .received = h->journal.received,
 						      .repeated = h->journal.repeated,
 						      .lost = sn_journal_gaps(&h->journal) };

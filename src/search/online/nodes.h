@@ -5,12 +5,13 @@
  *	search.secret		the keys of all links (search/link/link.h)
  *	search.front		where the front listens, a line an address
  *	search.journal		what the front has taken
+ *	search.words		options that hosts need and the program, for whoever comes after a front that was killed
  *	search.nodes/number.K	a link to NODE: the agent of number K is that of this host
  *	search.nodes/NODE/PID	a link to the live folder of a recording there
  *	search.nodes/spool.K	what its agent has measured and the journal lacks
  *	search.nodes/inner.N	where inner agent N (from 0) listens, as search.front
  *
- * All but the journal is removed at the end. The bodies, of which fields are only ever added at the ends:
+ * All but journal and words is removed at the end. The bodies, of which fields are only ever added at the ends:
  *
  *	window	u8 1, u32 step, string host, u64 from, to, u32 executions, processes, u32 threads: u32 pid, tid,
  *		u64 elapsed, CPU, waiting (ns); u32 processes: u32 pid, u64 minor, major page faults
