@@ -28,6 +28,7 @@ struct asked {
 	/* of a program that is run */
 	bool is_online;
 	long long restarts, steps;
+	double budget;
 	enum sn_suspend suspend;
 	double max_time_s;
 	wordexp_t launch; /* we_wordc 0: none */
@@ -69,10 +70,9 @@ static sn_status operands_check(const struct sn_args *args, const struct asked *
 {
 	static const char *const recorded[] = { "experiment", "time",	"thread",
 						"process",    "module", "function" };
-	static const char *const running[] = {
-		"launch",  "restarts", "max-time", "output", "phase",
-		"suspend", "agents",   "fanout",   "hosts",  "join"
-	};
+	static const char *const running[] = { "launch", "restarts", "max-time", "output",
+					       "phase",	 "suspend",  "agents",	 "fanout",
+					       "hosts",	 "budget",   "join" };
 
 	if (!asked->is_online && args->operand_count > 1)
 		return sn_error_set(
@@ -150,6 +150,8 @@ static sn_status asked_read(const struct sn_args *args, struct asked *out, struc
 
 	if (status == SN_OK)
 		status = sn_search_share_read(args, "check", 2, &out->check, err);
+	if (status == SN_OK)
+		status = sn_search_share_read(args, "budget", 1, &out->budget, err);
 	if (status == SN_OK)
 		status = count_read(args, "restarts", RESTARTS, 0, &out->restarts, err);
 	if (status == SN_OK)
@@ -318,6 +320,11 @@ static sn_status agents_check(const struct sn_args *args, struct sn_error *err)
 					    "--%s is for a search with an agent on each host: it "
 					    "needs --agents",
 					    of_hosts[i]);
+	if (phase && strcmp(phase, SN_PHASE_AUTO) && sn_args_value(args, "budget"))
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"--budget is for further starts of a program, and with --phase at a "
+			"place there are none");
 	if (!agents)
 		return SN_OK;
 	if (!phase || !strcmp(phase, SN_PHASE_AUTO))
@@ -368,6 +375,7 @@ static sn_status program_search(const struct sn_args *args, const struct asked *
 		.suspend = asked->suspend,
 		.restarts = (uint32_t)asked->restarts,
 		.max_time_s = asked->max_time_s,
+		.budget = asked->budget,
 		.output_fd = is_document ? STDERR_FILENO : STDOUT_FILENO,
 		.is_quiet = sn_args_flag(args, "quiet"),
 		.agents = sn_args_value(args, "agents"),
@@ -542,6 +550,10 @@ static const struct sn_option search_options[] = {
 	  "(until the next step is known) or never",
 	  "brief|always|never" },
 	{ "restarts", 0, "N", "start the program N times more at most (6 unless said)", NULL },
+	{ "budget", 0, "SHARE",
+	  "refuse values of a further start in which measuring took more than this share of the CPU time "
+	  "(no bound unless said)",
+	  NULL },
 	{ "steps", 0, "N", "end the search after N steps", NULL },
 	{ "max-time", 0, "SECONDS", "no further start of the program after so long", NULL },
 	{ "output", 'o', "FOLDER", "name of the experiment that a program leaves", NULL },

@@ -1,6 +1,7 @@
 """sonde search of a program: it is started again for what a step lacks, with the same input; its output is the last start's."""
 import json
 import os
+import re
 import xml.etree.ElementTree
 
 from sonde_test import Test
@@ -197,6 +198,20 @@ def no_more_starts(t, churn):
             'what it lacks is named, not taken for false', missing)
 
 
+def budget(t, churn):
+    done = t.run('search', '--format', 'json', '--budget', '0.000001', churn, 'words')
+    found = json.loads(done.stdout)
+    t.check(starts() == 2 and re.search(r'values of heap are refused: measuring them took [0-9.]+ % of the CPU time, more than the budget of 0.00 %', done.stderr),
+            'what costs more than the budget is refused, with what it cost', done.stderr)
+    missing = [m for m in found['not_measurable'] if m['property'] == 'HeapChurn']
+    t.check(missing and "'heap', which costs more than --budget allows" in missing[0]['reason'] and not any(r['property'] == 'HeapChurn' for r in found['properties']),
+            'and what needs it is named', missing)
+    t.check(found['steps'][0]['overhead_share'] > .000001, 'the step has its cost', found['steps'][0])
+    for words, sentence in ((['--budget', '2'], 'a share from 0 to 1'), (['--budget', '.1', '--phase', 'main'], 'further starts')):
+        done = t.run('search', *words, churn, 'words')
+        t.check(done.returncode == 2 and sentence in done.stderr, f'{" ".join(words)} is a mistake', done.returncode, done.stderr)
+
+
 def small_writes(t):
     app = t.compile(SMALL, '-O1', '-g', output='./small')
     found = {}
@@ -286,6 +301,7 @@ def main():
     churn = t.compile(CHURN, '-O1')
     restarts(t, churn)
     no_more_starts(t, churn)
+    budget(t, churn)
     late_sender(t)
     small_writes(t)
     leaks(t)

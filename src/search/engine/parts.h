@@ -13,6 +13,9 @@ const char *sn_search_experiment_name(const struct sn_search *search);
 uint64_t sn_candidate_hash(const struct sonde_strategy_candidate *what);
 /** Loads the strategy of the options. */
 sn_status sn_search_load(struct sn_search *search, struct sn_error *err);
+/** Whether a need of a metric was measured and refused: it cost more than the budget allows. */
+bool sn_search_is_refused(const struct sn_search *search, const struct sn_metric *metric,
+			  size_t need);
 /** Says which findings others explain, leaves parts out, and orders by severity. */
 void sn_search_finish(struct sn_search *search);
 

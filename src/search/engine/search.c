@@ -529,6 +529,11 @@ void sn_search_free(struct sn_search *s)
 
 /* ---- what is missing ---- */
 
+bool sn_search_is_refused(const struct sn_search *s, const struct sn_metric *metric, size_t need)
+{
+	return s->refused & sn_source_bit(metric->needs.items[need], metric->name);
+}
+
 void sn_not_measurable_reason(const struct sn_search *s, const struct sn_not_measurable *missing,
 			      struct sn_text *out)
 {
@@ -545,7 +550,10 @@ void sn_not_measurable_reason(const struct sn_search *s, const struct sn_not_mea
 	for (size_t i = 0; i < metric->needs.count; i++) {
 		sn_text_addf(out, "%s '%s', which ", is_first ? " comes from" : ", or from",
 			     metric->needs.items[i]);
-		sn_source_requirement_add(out, metric->needs.items[i], metric->name);
+		if (sn_search_is_refused(s, metric, i))
+			sn_text_add(out, "costs more than --budget allows");
+		else
+			sn_source_requirement_add(out, metric->needs.items[i], metric->name);
 		is_first = false;
 	}
 	if (is_first)

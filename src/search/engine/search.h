@@ -126,7 +126,9 @@ struct sn_search {
 	struct sn_search_agents agents;
 	struct sn_search_results results; /* of agents that send them */
 	bool is_partial;		  /* agents did not come to their end */
-	int exit_status;		  /* of the program's last start; -1: unknown */
+	uint32_t
+		refused; /* bit i: sn_sources[i] was measured and cost more than the budget allows */
+	int exit_status; /* of the program's last start; -1: unknown */
 };
 
 /** Whether strategy and property of the options are there: to be asked before a program is run. */

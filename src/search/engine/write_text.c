@@ -142,7 +142,10 @@ static void missing_source(const struct sn_search *s, const struct sn_not_measur
 
 	for (size_t i = 0; metric && i < metric->needs.count; i++) {
 		sn_text_addf(out, "%s%s, which ", i ? "; or " : "needs ", metric->needs.items[i]);
-		sn_source_requirement_add(out, metric->needs.items[i], metric->name);
+		if (sn_search_is_refused(s, metric, i))
+			sn_text_add(out, "costs more than --budget allows");
+		else
+			sn_source_requirement_add(out, metric->needs.items[i], metric->name);
 	}
 	if (!metric || !metric->needs.count)
 		sn_text_add(out, "gives no number");

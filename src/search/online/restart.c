@@ -157,26 +157,47 @@ static bool may_start(const struct restart *r, const char *what)
 	return !why;
 }
 
+/* What a source costs is known when it has been measured: beyond the budget the program did not run as it does. */
+static bool is_refused(const struct restart *r, struct sn_search *search,
+		       const struct sn_source *source, double overhead_share)
+{
+	if (overhead_share <= r->options->budget)
+		return false;
+	for (uint32_t i = 0; sn_sources[i]; i++)
+		if (sn_sources[i] == source)
+			search->refused |= 1u << i;
+	if (!r->options->is_quiet)
+		fprintf(stderr,
+			"sonde: values of %s are refused: measuring them took %.2f %% of the CPU time, "
+			"more than the budget of %.2f %%\n",
+			source->name, 100 * overhead_share, 100 * r->options->budget);
+	return true;
+}
+
 static void values_join(struct restart *r, struct sn_search *search, const char *path,
 			const struct sn_source *source, struct sn_search_step *step)
 {
 	struct sn_analysis *analysis = NULL;
 	struct sn_recorded *recorded;
+	double overhead_share;
 	struct sn_error err;
 
 	if (sn_analysis_open(path, &r->options->analysis, &analysis, &err) != SN_OK) {
 		sn_error_print(&err);
 		return;
 	}
-	recorded = sn_recorded_new(analysis->profile, analysis->structures,
-				   sn_analysis_machine(analysis));
-	source->collect(recorded);
-	sn_recorded_join(search->recorded, recorded, source);
 	/* its time is not the phase's: what a source costs is in it */
 	search->phase.executions++;
 	step->executions++;
-	step->overhead_share = fmax(step->overhead_share, sn_online_overhead(analysis));
-	sn_recorded_free(recorded);
+	overhead_share = sn_online_overhead(analysis);
+	step->overhead_share = fmax(step->overhead_share, overhead_share);
+	if (!is_refused(r, search, source, overhead_share)) {
+		recorded = sn_recorded_new(analysis->profile, analysis->structures,
+					   sn_analysis_machine(analysis));
+		source->collect(recorded);
+		sn_recorded_join(search->recorded, recorded, source);
+		sn_recorded_free(recorded);
+	}
 	sn_analysis_free(analysis);
 }
 
