@@ -283,9 +283,9 @@ static const char *passed_value(const char *value, bool is_path)
 /* What hosts need to search as the front does. The texts live as long as the process. */
 static void passed_list(const struct sn_args *args, word_vec *out)
 {
-	static const char *const passed[] = { "strategy", "start", "properties", "threshold",
-					      "steps",	  "phase", "arch",	 "suspend",
-					      "max-time", "fanout" };
+	static const char *const passed[] = { "strategy",  "start",    "properties",
+					      "threshold", "steps",    "arch",
+					      "suspend",   "max-time", "fanout" };
 
 	for (size_t i = 0; i < args->given_count; i++) {
 		const char *name = args->command->options[args->given[i].option].name;
@@ -327,11 +327,9 @@ static sn_status agents_check(const struct sn_args *args, struct sn_error *err)
 			"place there are none");
 	if (!agents)
 		return SN_OK;
-	if (!phase || !strcmp(phase, SN_PHASE_AUTO))
-		return sn_error_set(
-			err, SN_ERR_USAGE,
-			"--agents needs --phase with a place: a search without --agents and with "
-			"--phase auto names one, and without a phase no agent is needed");
+	if (!phase)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "--agents needs --phase: without a phase no agent is needed");
 	return sn_args_value(args, "join") ? SN_OK : sn_hosts_agents_check(agents, err);
 }
 

@@ -166,6 +166,17 @@ def whole(t, app, launcher, starter):
             'for the page, too')
 
 
+def found_phase(t, app, launcher):
+    """What the first start shows to repeat is measured by agents in the second one."""
+    found, err, code = ended(subprocess.Popen([t.sonde, 'search', '--format', 'json', '-o', 'found', '--phase', 'auto', '--launch', launcher, '--agents', 'local', '--steps', '2',
+                                               '--threshold', '0', app, '250'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+    t.check(code == 0 and found.get('mode') == 'phases' and found['agents']['joined'] == 2 and found['complete'] and found['exit_status'] == 5,
+            '--phase auto with an agent on each host', code, found.get('mode'), found.get('agents'), err)
+    name = found['phase']['name'] or ''
+    t.check(name in ('step', 'heavy') or 'program' in name, 'the phase is what repeats', name)
+    t.check(err.count('done 250\n') == 2 and found['experiment'] != 'found', 'the output is that of the second start, which is the experiment', err, found['experiment'])
+
+
 def agents_die(t, app, launcher):
     """The one is started again, the other is frozen, comes back, and is then killed with its guardian."""
     command = started(t, 'dies', '--launch', launcher, '--agents', 'local', '--steps', '2', app, '20000', 'together2', 'stop2')
@@ -334,7 +345,6 @@ def bad_words(t, app):
             (['--hosts', '/nowhere', '--agents', 'local', '--phase', 'step', app], 5, '/nowhere'),
             (['--hosts', '/dev/null', '--agents', 'local', '--phase', 'step', app], 2, 'names no host'),
             (['--fanout', '4', '--phase', 'step', app], 2, '--fanout is for a search with an agent on each host'),
-            (['--agents', 'auto', '--phase', 'auto', app], 2, 'needs --phase'),
             (['--agents', 'a | b', '--phase', 'step', app], 2, 'launcher'),
             (['--agents', 'loca', '--phase', 'step', app], 2, "did you mean 'local'?"),
             (['--agents', './nowhere {host}', '--phase', 'step', app], 2, "cannot run './nowhere'"),
@@ -357,6 +367,7 @@ def main():
         t.skip('agents', 'libzmq is not there')
         t.done()
     whole(t, app, launcher, starter)
+    found_phase(t, app, launcher)
     agents_die(t, app, launcher)
     inner_agents(t, app)
     networks(t, app)

@@ -32,6 +32,8 @@ sn_status sn_hosts_words_write(const struct sn_hosts *h, struct sn_error *err)
 		return status;
 	if (strchr(program, '/') && realpath(program, whole))
 		program = whole;
+	word_put("--phase", writer.out);
+	word_put(h->options->phase, writer.out);
 	for (const char *const *word = h->options->passed; word && *word; word++)
 		word_put(*word, writer.out);
 	word_put(program, writer.out);

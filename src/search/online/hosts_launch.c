@@ -44,6 +44,8 @@ static void words_add(const struct sn_hosts *h, const char *role, sn_words *word
 	sn_vec_push(words, sn_strdup(h->path));
 	sn_vec_push(words, sn_strdup("--agents"));
 	sn_vec_push(words, sn_strdup(role));
+	sn_vec_push(words, sn_strdup("--phase"));
+	sn_vec_push(words, sn_strdup(h->options->phase));
 	for (const char *const *word = h->options->passed; word && *word; word++)
 		sn_vec_push(words, sn_strdup(*word));
 }

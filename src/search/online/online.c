@@ -6,11 +6,10 @@
 sn_status sn_online_run(const struct sn_online_options *options, struct sn_online *out,
 			struct sn_error *err)
 {
-	if (options->agents)
-		return sn_online_hosts(options, out, err);
-	return options->phase && strcmp(options->phase, SN_PHASE_AUTO)
-		       ? sn_online_phases(options, out, err)
-		       : sn_online_restart(options, out, err);
+	if (!options->phase || !strcmp(options->phase, SN_PHASE_AUTO))
+		return sn_online_restart(options, out, err);
+	return options->agents ? sn_online_hosts(options, out, err)
+			       : sn_online_phases(options, out, err);
 }
 
 void sn_online_free(struct sn_online *online)

@@ -41,7 +41,8 @@ struct sn_online_options {
 	uint32_t fanout; /* children of an inner agent (tree.h) */
 	const char
 		*hosts; /* file of those that are to take part (host_list.h); NULL: whoever comes */
-	const char *const *passed; /* words of options that hosts need too, ended by NULL */
+	const char *const
+		*passed; /* words of options but --phase that hosts need too, ended by NULL */
 };
 
 struct sn_online {

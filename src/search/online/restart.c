@@ -268,8 +268,10 @@ static sn_status executions_run(struct restart *r, struct sn_phase *phase, const
 	options.record.output = NULL;
 	options.record.label = label;
 	options.output_fd = STDOUT_FILENO; /* the streams' */
+	options.phase = phase->name.chars; /* as hosts find the same place */
 	sn_streams_begin(&r->streams);
-	status = sn_online_phases_at(&options, phase, out, err);
+	status = options.agents ? sn_online_hosts(&options, out, err)
+				: sn_online_phases_at(&options, phase, out, err);
 	sn_streams_end(&r->streams);
 	r->is_interrupted |= signals_restore(&r->mask);
 	return status;
