@@ -57,4 +57,7 @@ void sn_causal_page_add_runtimes(struct sn_causal_control *page, struct sn_causa
 double sn_causal_share_misjudged(const struct sn_causal_control *page,
 				 const struct sn_analysis *analysis);
 
+/** The number of a module in the page, made if new; -1: it has no build-id, or there is no room. */
+int sn_causal_page_module(struct sn_causal_control *page, const char *build_id);
+
 #endif

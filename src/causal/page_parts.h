@@ -20,7 +20,5 @@ void sn_causal_code_of_function(const struct sn_function *function, struct sn_ca
 bool sn_causal_module_of(const char *build_id, struct sn_causal_module *out);
 bool sn_causal_modules_are_equal(const struct sn_causal_module *a,
 				 const struct sn_causal_module *b);
-/** The number of a module in the page, made if new; -1: it has no build-id, or there is no room. */
-int sn_causal_page_module(struct sn_causal_control *page, const char *build_id);
 
 #endif

@@ -297,7 +297,11 @@ static sn_status run_again(struct sn_cli_causal *c, struct sn_steer *steer,
 			   struct sn_record_result *result, struct sn_error *err)
 {
 	struct sn_text folder = { 0 }, scratch = { 0 };
-	struct sn_record_options what = { .steer = steer };
+	const struct sn_record_plan plan = { c->point_module, c->point_plan.chars,
+					     c->point_plan.length };
+	struct sn_record_options what = { .steer = steer,
+					  .plans = &plan,
+					  .plan_count = c->point_plan.length ? 1 : 0 };
 	bool is_hidden = c->is_shown;
 	sn_status status = sn_scratch_folder_in(sn_live_place(), &folder, err);
 	int code;
@@ -626,6 +630,8 @@ static sn_status prepare(struct sn_cli_causal *c, struct sn_error *err)
 	if (status == SN_OK)
 		status = choose_progress(c, err);
 	if (status == SN_OK)
+		sn_cli_causal_plan_point(c);
+	if (status == SN_OK)
 		sn_causal_page_add_runtimes(c->page, c->log, c->analysis);
 	c->session.log = c->log;
 	c->session.page = c->page;
@@ -643,6 +649,7 @@ static void free_all(struct sn_cli_causal *c)
 	free(c->first_page);
 	sn_text_free(&c->experiment);
 	sn_text_free(&c->targets);
+	sn_text_free(&c->point_plan);
 }
 
 static void tell(const struct sn_cli_causal *c)

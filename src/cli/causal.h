@@ -28,7 +28,10 @@ struct sn_cli_causal {
 	bool has_failed_runs; /* that ended otherwise */
 	int64_t said_ns;      /* when progress was last told */
 	bool is_quiet;
-	bool is_point_doubted; /* no file has the name of the progress point: a run may */
+	struct sn_text
+		point_plan; /* that counts arrivals at the progress point; empty: there is none */
+	const char *point_module; /* its build-id */
+	bool is_point_doubted;	  /* no file has the name of the progress point: a run may */
 };
 
 /** A line on the terminal, unless --quiet. */
@@ -45,6 +48,11 @@ void sn_cli_causal_watch_beats(struct sn_steer *steer);
 void sn_cli_causal_add_beats(const struct sn_cli_causal *c, const char *name, struct sn_error *err);
 /** SN_ERR_NOT_FOUND: experiments ended, as the program has other heartbeats than the one that was named. */
 sn_status sn_cli_causal_no_beat(struct sn_cli_causal *c, struct sn_error *err);
+
+/* causal_point.c */
+/** Where the first point is a place: code that counts arrivals there is inserted, if that can be; else it has a
+ *  breakpoint. */
+void sn_cli_causal_plan_point(struct sn_cli_causal *c);
 
 /* causal_early.c */
 /** "BEGIN..END" in two, `*begin` for the caller to free; false: it is one point. `name` may be NULL. */

@@ -182,7 +182,7 @@ static bool slows_code(const struct sn_cli_causal *c, struct sn_text *text)
 		const struct sn_causal_progress *point = &c->page->points[p];
 		double share;
 
-		if (point->kind != SN_CAUSAL_PLACE)
+		if (point->kind != SN_CAUSAL_PLACE || point->is_planned)
 			continue;
 		share = sn_causal_share_beside(c->page, p, c->analysis, &name);
 		if (share < SLOWED_SHARE_MOST)
@@ -208,7 +208,7 @@ static void move_points(struct sn_cli_causal *c)
 		const struct sn_causal_progress *point = &c->page->points[p];
 		struct sn_text where = { 0 };
 
-		if (point->kind == SN_CAUSAL_PLACE &&
+		if (point->kind == SN_CAUSAL_PLACE && !point->is_planned &&
 		    sn_causal_share_beside(c->page, p, c->analysis, &name) >= SLOWED_SHARE_MOST &&
 		    sn_causal_move_place(c->page, p, c->analysis, SLOWED_SHARE_MOST, &where))
 			sn_cli_causal_say(

@@ -21,6 +21,8 @@ static void plans_add(const struct sn_record_options *o, struct sn_text *text)
 		if (!sn_plan_read(o->plans[i].bytes, o->plans[i].length, &plan))
 			continue;
 		loops += plan.header->loop_count;
+		if (!plan.header->loop_count)
+			kinds |= SN_PLAN_HAS_POINT;
 		for (uint32_t l = 0; l < plan.header->loop_count; l++) {
 			if (plan.loops[l].code[SN_VARIANT_ORIG])
 				kinds |= SN_PLAN_HAS_VARIANTS;

@@ -66,7 +66,7 @@ static bool is_rip_relative(const ZydisDecodedInstruction *insn,
 	return false;
 }
 
-static const char *read_insn(struct rw_nest *nest, uint64_t link_addr, unsigned *length)
+const char *rw_insn_read(struct rw_nest *nest, uint64_t link_addr, unsigned *length)
 {
 	ZydisDecodedInstruction insn;
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
@@ -108,7 +108,7 @@ static const char *read_block(struct rw_nest *nest, uint32_t index)
 
 	while (at < end) {
 		unsigned length = 0;
-		const char *why = read_insn(nest, at, &length);
+		const char *why = rw_insn_read(nest, at, &length);
 
 		if (why)
 			return why;
@@ -138,7 +138,7 @@ static const char *check_block(const struct rw_nest *nest, const struct sn_block
 }
 
 /* What forbids all loops of a function. */
-static const char *check_function(const struct sn_function *function)
+const char *rw_function_refusal(const struct sn_function *function)
 {
 	if (function->kind == SN_FUNCTION_GAP || function->kind == SN_FUNCTION_PLT)
 		return "nothing names its function";
@@ -155,7 +155,7 @@ static const char *check_function(const struct sn_function *function)
 static const char *read_nest(struct rw_nest *nest)
 {
 	const struct sn_function *function = nest->function;
-	const char *why = check_function(function);
+	const char *why = rw_function_refusal(function);
 
 	if (why)
 		return why;

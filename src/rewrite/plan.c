@@ -65,8 +65,7 @@ static void set_id(struct sn_plan_header *header, const char *id)
 			(uint8_t)(hex_digit(id[0]) << 4 | hex_digit(id[1]));
 }
 
-static void plan_write(struct rw_plan *plan, const struct sn_rewriter *rewriter,
-		       struct sn_text *out)
+void rw_plan_write(struct rw_plan *plan, const struct sn_rewriter *rewriter, struct sn_text *out)
 {
 	struct sn_plan_header header = { .magic = SN_PLAN_MAGIC,
 					 .version = SN_PLAN_VERSION,
@@ -185,7 +184,7 @@ size_t sn_rewriter_plan(struct sn_rewriter *rewriter, const struct sn_loop *cons
 		added += add_asked(&plan, rewriter, &asked[first], end - first, refusals);
 	}
 	if (added)
-		plan_write(&plan, rewriter, out);
+		rw_plan_write(&plan, rewriter, out);
 	rw_plan_end(&plan);
 	free(asked);
 	return added;

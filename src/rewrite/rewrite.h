@@ -51,4 +51,13 @@ size_t sn_rewriter_plan(struct sn_rewriter *rewriter, const struct sn_loop *cons
 			size_t count, uint32_t variants, const char **refusals,
 			struct sn_text *out);
 
+/**
+ * The plan that counts arrivals at the instruction at `link_addr`, of a function that is prepared (SN_PREPARE_CODE): a
+ * jump there leads to code that adds 1 to the thread's SN_PLAN_WORD_VISITS, does the instructions that the jump
+ * lies on, and goes on behind them. Why it cannot be made, as what follows "because"; NULL: the bytes are added to
+ * `out`.
+ */
+const char *sn_rewriter_point(struct sn_rewriter *rewriter, const struct sn_function *function,
+			      uint64_t link_addr, struct sn_text *out);
+
 #endif

@@ -72,6 +72,10 @@ static inline bool rw_loop_holds(const struct sn_function *function, int32_t out
 		inner = function->loops[inner].parent;
 	return inner == outer;
 }
+/** Adds the instruction at an address to `insns`, or says why it can have no copy. */
+const char *rw_insn_read(struct rw_nest *nest, uint64_t link_addr, unsigned *length);
+/** What forbids all copies of a function's code; NULL: nothing. */
+const char *rw_function_refusal(const struct sn_function *function);
 /** The function's block at an address, or -1. */
 int32_t rw_block_at(const struct sn_function *function, uint64_t link_addr);
 
@@ -244,6 +248,8 @@ struct rw_plan {
 };
 void rw_plan_begin(struct rw_plan *plan);
 void rw_plan_end(struct rw_plan *plan);
+/** The plan as a file's bytes. */
+void rw_plan_write(struct rw_plan *plan, const struct sn_rewriter *rewriter, struct sn_text *out);
 /** Adds a nest, or leaves the plan as it was and says why. `is_selected`: by the index of a loop; those
  * within `outer` are counted, too; NULL: none. `why_not` is set of loops that cannot record. */
 const char *rw_plan_add(struct rw_plan *plan, struct sn_rewriter *rewriter,

@@ -20,7 +20,7 @@
 #define SN_CAUSAL_FILE	"causal"
 
 enum {
-	SN_CAUSAL_VERSION = 3,
+	SN_CAUSAL_VERSION = 4,
 	SN_CAUSAL_ID_MAX = 64, /* room for a build-id */
 	SN_CAUSAL_MODULES_MAX = 1024,
 	SN_CAUSAL_RANGES_MAX = 8192,
@@ -86,7 +86,9 @@ struct sn_causal_stamp {
 struct sn_causal_progress {
 	_Atomic uint32_t kind;	   /* enum sn_causal_point_kind; the last member to be set */
 	_Atomic uint32_t is_taken; /* SN_CAUSAL_TAKEN_BY_PROCESS: a process has this heartbeat */
-	uint32_t module, is_bare;  /* a place: no visit at its breakpoint in some thread */
+	uint32_t
+		is_planned; /* a place: code that a plan inserts counts arrivals (wire/plan.h), and no breakpoint */
+	uint32_t module, is_bare; /* a place: no visit at its breakpoint in some thread */
 	uint64_t link_addr;
 	char name[SN_CAUSAL_NAME_MAX];
 	_Atomic uint64_t count;

@@ -40,7 +40,11 @@ enum {
 };
 
 /** What some loops of a plan have besides copies that count. */
-enum sn_plan_kind { SN_PLAN_HAS_VARIANTS = 1, SN_PLAN_HAS_RECORDERS = 2 };
+enum sn_plan_kind {
+	SN_PLAN_HAS_VARIANTS = 1,
+	SN_PLAN_HAS_RECORDERS = 2,
+	SN_PLAN_HAS_POINT = 4, /* no loops: a patch leads to code that counts arrivals */
+};
 
 /** What the thunks call, in the order of the header's `calls`. */
 enum sn_plan_call {
@@ -68,6 +72,7 @@ enum sn_plan_thread_word {
 	SN_PLAN_WORD_RECORD = 40,   /* where a copy that records writes next */
 	SN_PLAN_WORD_UNITS = 48,    /* arrivals at headers for which there is room */
 	SN_PLAN_WORD_SAVED = 56,    /* two registers of the loop */
+	SN_PLAN_WORD_VISITS = 72,   /* of the plan's point */
 };
 
 /** Memory of a thread's variants, from SN_PLAN_WORD_CONTEXT on: what DL1 reads and writes instead of

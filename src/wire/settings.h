@@ -202,7 +202,7 @@ static inline int sn_settings_parse(const char *text, struct sn_settings *settin
 			settings->planned_loops =
 				(uint32_t)(number < UINT32_MAX ? number : UINT32_MAX);
 		else if (sn_settings_key_is(text, "plankinds"))
-			settings->plan_kinds = (uint32_t)(number & 3);
+			settings->plan_kinds = (uint32_t)(number & 7);
 		else if (sn_settings_key_is(text, "causal"))
 			settings->is_causal = number != 0;
 		else if (sn_settings_key_is(text, "every"))

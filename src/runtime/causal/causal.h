@@ -36,7 +36,8 @@ struct sn_causal {
 	uint32_t unnoted; /* samples since */
 	/* visits that are not in the control page yet, of one point */
 	uint32_t pending_point, pending;
-	uint64_t noted; /* the time-stamp counter when they were last brought there */
+	uint64_t planned; /* visits by inserted code, as far as they were taken over */
+	uint64_t noted;	  /* the time-stamp counter when they were last brought there */
 };
 extern struct sn_collector sn_causal_collector;
 
@@ -70,6 +71,10 @@ void sn_causal_read_is_over(int fd);
 /** The calling thread visits a point: `count` times at once. A visit
  *  that a handler makes meanwhile may be noted late. */
 void sn_causal_visit(struct sn_thread *self, uint32_t point, uint32_t count);
+/** Takes over what inserted code has counted of the calling thread. */
+void sn_causal_take_planned(struct sn_thread *self);
+/** Leaves that to the parent, of which the calling process is a child by fork. */
+void sn_causal_skip_planned(struct sn_thread *self);
 /** Brings pending visits to the control page. */
 void sn_causal_flush(struct sn_thread *self);
 /** Places of a module that was mapped get their breakpoints. */

@@ -291,6 +291,7 @@ static void after_sample(struct sn_thread *self, uint64_t pc, int64_t cpu_ns)
 		note_queue(self); /* a whole run is one experiment */
 		end_if_alone(word);
 	}
+	sn_causal_take_planned(self);
 	sn_causal_flush(self);
 	if (cpu_ns > 0) {
 		count(&sn_causal_control->samples);
@@ -461,6 +462,7 @@ static void before_call(struct sn_thread *self, const struct sn_call *call)
 	if (!sn_causal_control || !sn_enter(self))
 		return;
 	uint64_t word = follow(causal);
+	sn_causal_take_planned(self);
 	if (wakes(call))
 		pay_to_wake(causal, word);
 	wait_begins(causal, call->begin);
@@ -509,6 +511,7 @@ static bool install(enum sn_data_origin origin)
 		count(&sn_causal_control->processes);
 		sn_causal_watch_locks();
 		begin_thread(sn_self, SN_THREAD_MAIN);
+		sn_causal_skip_planned(sn_self);
 	}
 	return true;
 }
@@ -547,6 +550,7 @@ static void end_thread(struct sn_thread *self, int64_t now_ns)
 	(void)now_ns;
 	if (!sn_causal_control)
 		return;
+	sn_causal_take_planned(self);
 	sn_causal_flush(self);
 	note_queue(self);
 	follow(sn_causal_of(self));

@@ -3,6 +3,7 @@
 #include "runtime/causal/causal.h"
 
 #include "runtime/core/breakpoints.h"
+#include "runtime/patch/patch.h"
 
 /* ticks: about 0.1 ms. A point that is reached more seldom has a stamp for every visit. */
 enum { FLUSH_TICKS = 250000 };
@@ -82,6 +83,21 @@ void sn_causal_visit(struct sn_thread *self, uint32_t point, uint32_t count)
 		sn_causal_flush(self);
 }
 
+void sn_causal_take_planned(struct sn_thread *self)
+{
+	uint64_t visits = sn_patch_words.visits, more = visits - sn_causal_of(self)->planned;
+
+	if (!more || !sn_causal_control->points[0].is_planned)
+		return;
+	sn_causal_of(self)->planned = visits;
+	sn_causal_visit(self, 0, more < UINT32_MAX ? (uint32_t)more : UINT32_MAX);
+}
+
+void sn_causal_skip_planned(struct sn_thread *self)
+{
+	sn_causal_of(self)->planned = sn_patch_words.visits;
+}
+
 static void reach(struct sn_thread *self, unsigned breakpoint, uint32_t arrivals)
 {
 	if (sn_breakpoint_is_deaf(breakpoint))
@@ -97,7 +113,8 @@ void sn_causal_watch_places(uint32_t module, uint64_t load_bias)
 		struct sn_causal_progress *point = &sn_causal_control->points[p];
 		int which;
 
-		if (atomic_load(&point->kind) != SN_CAUSAL_PLACE || point->module != module)
+		if (atomic_load(&point->kind) != SN_CAUSAL_PLACE || point->module != module ||
+		    point->is_planned)
 			continue;
 		which = sn_breakpoint_set(load_bias + point->link_addr, reach);
 		if (which >= 0)

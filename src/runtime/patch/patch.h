@@ -67,9 +67,11 @@ struct sn_patch_words {
 	struct sn_variant_context *context; /* NULL: no variants run */
 	uint64_t target, rax, arrivals;
 	uint64_t trace_next, trace_units, trace_saved[2];
+	uint64_t visits;
 	/* not read by copies */
 	struct sn_trace_context *traces; /* NULL: nothing is recorded */
 };
+_Static_assert(offsetof(struct sn_patch_words, visits) == SN_PLAN_WORD_VISITS, "as planned");
 extern __thread struct sn_patch_words sn_patch_words __attribute__((tls_model("initial-exec")));
 
 /* setup_patch.c */

@@ -104,7 +104,8 @@ void sn_patch_intern(uint32_t first)
 
 static bool install(enum sn_data_origin origin)
 {
-	if (origin == SN_DATA_ORIGIN_EXEC && sn_config.settings.planned_loops)
+	if (origin == SN_DATA_ORIGIN_EXEC &&
+	    (sn_config.settings.planned_loops || sn_config.settings.plan_kinds & SN_PLAN_HAS_POINT))
 		sn_patch_setup();
 	if (origin == SN_DATA_ORIGIN_FORK && sn_patches.capacity) {
 		struct scratch *scratch = sn_thread_scratch(sn_self, &sn_patch_collector);

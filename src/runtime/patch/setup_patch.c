@@ -551,7 +551,7 @@ void sn_patch_setup(void)
 	if (sn_patches.has_variants || sn_patches.has_recorders)
 		measure_counter();
 	sn_patch_modules();
-	if (sn_patches.loop_count < loops)
+	if (sn_patches.loop_count < loops || !sn_patches.module_count)
 		sn_patch_watch_loader();
 	if (sn_patches.has_variants)
 		sn_patches.fault_handler = sn_faults_guard();
