@@ -93,8 +93,7 @@ const char *rw_insn_read(struct rw_nest *nest, uint64_t link_addr, unsigned *len
 		if (insn.raw.disp.size != 32)
 			return "it has an address that cannot be moved";
 	}
-	if (!rw_stack_change(&insn, operands, &out.stack_change))
-		return "it moves the stack pointer by an amount that its code does not tell";
+	out.has_stack_change = rw_stack_change(&insn, operands, &out.stack_change);
 	sn_vec_push(&nest->insns, out);
 	*length = insn.length;
 	return NULL;
@@ -112,6 +111,8 @@ static const char *read_block(struct rw_nest *nest, uint32_t index)
 
 		if (why)
 			return why;
+		if (!sn_vec_last(&nest->insns).has_stack_change)
+			return "it moves the stack pointer by an amount that its code does not tell";
 		at += length;
 	}
 	if (at != end)

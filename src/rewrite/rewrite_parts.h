@@ -35,6 +35,7 @@ struct rw_insn {
 	const uint8_t *bytes;
 	uint8_t length, flow, rip_at; /* rip_at: offset of the displacement from rip, 0: none */
 	bool is_endbr;
+	bool has_stack_change; /* its code tells it */
 	int64_t stack_change;
 };
 

@@ -863,17 +863,32 @@ recorded('misnamed-2', misnamed, '40')
 run = t.run('causal', '--force', '--from', 'x-misnamed-2', '--target', 'hot', '--progress', 'stpe', '--', misnamed, '300')
 t.check("no heartbeat 'stpe', but 'step', 'save'; no experiments were made" in run.stderr, 'and ends experiments', run.stderr)
 
-# a place that is reached too often for a breakpoint
+# a place that is reached a hundred thousand times a second: inserted code counts it; and one where there is no room for a jump
 often = program('often', r'''
-__attribute__((noinline, noclone)) static void turn(int i) { __asm__ volatile("" : : "r"(i)); }
-int main(void) { for (int i = 0; i < 100; i++) { for (int k = 0; k < 1000; k++) turn(k); hot(800000); } return 0; }''')
-recorded('often', often)
-run = t.run('causal', '--force', '--from', 'x-often', '--progress', 'turn', '--target', 'hot', '--max-time', '5', '--', often)
+void tight(int); __asm__(".text\n.type tight, @function\ntight: ret\n.size tight, 1\n.type beside, @function\nbeside: ret\n.size beside, 1\n");
+static volatile long ticks;
+__attribute__((noinline, noclone)) static void turn(long i) { ticks += i; }
+int main(int count, char **words)
+{
+	long rounds = atoi(words[count - 1]);
+	for (long i = 0; i < rounds; i++) { for (int k = 0; k < 200; k++) { turn(k); tight(k); } hot(800000); }
+	puts("as ever");
+	return 3;
+}''')
+recorded('often', often, '100')
+run = t.run('causal', '--force', '--from', 'x-often', '--progress', 'turn', '--target', 'hot', '--speedups', '100', '--max-time', '3', '--runs', '1', '--', often, '600')
+t.equal((run.returncode, run.stdout), (3, 'as ever\n'), 'inserted code leaves output and exit status')
+answer = t.show('causal', experiment='x-often')
+made = [[float(value) for value in row] for row in trials('x-often')['trial']]
+t.check(len(made) >= 2 and answer['progress']['kind'] == 'site', 'a place that is reached very often is a progress point', run.stderr)
+t.check(all(row[5] > 400 * row[6] * 1e-9 for row in made), 'whose arrivals are counted', *made)
+recorded('tight', often, '100')
+run = t.run('causal', '--force', '--from', 'x-tight', '--progress', 'tight', '--target', 'hot', '--max-time', '5', '--', often, '300')
 if 'never reached' in run.stderr:
     t.skip('a place that is reached too often', 'this machine gives no hardware breakpoints')
 else:
     t.check('over 400 times a second' in run.stderr, 'a place that is reached too often is so called', run.stderr)
-    t.equal({row['reason'] for row in t.show('causal', experiment='x-often')['rows']}, {'too-often'}, 'also in the answer')
+    t.equal({row['reason'] for row in t.show('causal', experiment='x-tight')['rows']}, {'too-often'}, 'also in the answer')
 
 # two processes are held up alike: the page is one
 experiment, run = caused('both', 'sh', '-c', f'{pair} 30 & {pair} 30; wait', options=('--progress', 'step', '--target', 'hot', '--speedups', '100'))
