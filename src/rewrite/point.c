@@ -98,6 +98,28 @@ static const char *read_site(struct point *point)
 	return read_padding(point);
 }
 
+/* A block behind a branch of the site has no other way to it. */
+static bool is_only_behind(const struct point *point, uint32_t block)
+{
+	const struct sn_function *function = point->nest.function;
+	uint64_t begin = function->blocks[block].link_addr;
+
+	if (function->blocks[block].flags & SN_BLOCK_ENTRY)
+		return false;
+	for (uint32_t b = 0; b < function->block_count; b++) {
+		const struct sn_block *from = &function->blocks[b];
+
+		for (uint32_t s = 0;
+		     from->link_addr + from->size_bytes != begin && s < from->successor_count; s++)
+			if (function->successors[from->first_successor + s] == block)
+				return false;
+	}
+	for (size_t i = 0; i < point->nest.insns.count; i++)
+		if (point->nest.insns.items[i].target_link_addr == begin)
+			return false;
+	return true;
+}
+
 static const char *check_entries(const struct point *point)
 {
 	const struct sn_function *function = point->nest.function;
@@ -106,7 +128,8 @@ static const char *check_entries(const struct point *point)
 	for (uint32_t b = 0; b < function->block_count; b++) {
 		const struct sn_block *block = &function->blocks[b];
 
-		if (block->link_addr > point->site && block->link_addr < point->end)
+		if (block->link_addr > point->site && block->link_addr < point->end &&
+		    !is_only_behind(point, b))
 			return "there are jumps to where its jump would be";
 		if (block->flags & SN_BLOCK_INDIRECT && !(block->flags & SN_BLOCK_PROVED))
 			return "the length of a jump table of its function is not proved";
