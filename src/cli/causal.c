@@ -510,6 +510,8 @@ static sn_status make_runs(struct sn_cli_causal *c, struct sn_error *err)
 		if (status != SN_OK)
 			break;
 		empty = c->log->trials.count == trials ? empty + 1 : 0;
+		if (!c->session.visits) /* a process may have refused to be written to */
+			sn_cli_causal_drop_plan(c);
 		say_progress(c);
 		if (empty == FAILED_RUNS_MOST)
 			break;
@@ -770,8 +772,8 @@ const struct sn_command sn_command_causal = {
 		"up by a share of the time that the sample stands for. The program then behaves as if "
 		"the code were faster by that share, and the rate of a progress point, with the delays "
 		"taken off the clock, tells what that brings ('sonde show causal').\n\n"
-		"A progress point is a heartbeat of <sonde/heartbeat.h>, or a place that a breakpoint "
-		"watches (at most 400 times a second in each thread), or the end of the run. Baselines "
+		"A progress point is a heartbeat of <sonde/heartbeat.h>, or a place where "
+		"arrivals are counted (by inserted code, else by a breakpoint), or the end of the run. Baselines "
 		"without delays lie between the experiments; effects have 95 % intervals. Later runs "
 		"add to the same experiment (--from).\n\n"
 		"The program is run again and again: what it does to files it does again. Standard "

@@ -53,6 +53,8 @@ sn_status sn_cli_causal_no_beat(struct sn_cli_causal *c, struct sn_error *err);
 /** Where the first point is a place: code that counts arrivals there is inserted, if that can be; else it has a
  *  breakpoint. */
 void sn_cli_causal_plan_point(struct sn_cli_causal *c);
+/** It has a breakpoint in further runs. */
+void sn_cli_causal_drop_plan(struct sn_cli_causal *c);
 
 /* causal_early.c */
 /** "BEGIN..END" in two, `*begin` for the caller to free; false: it is one point. `name` may be NULL. */

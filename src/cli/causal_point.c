@@ -56,3 +56,9 @@ void sn_cli_causal_plan_point(struct sn_cli_causal *c)
 	c->point_module = module->build_id;
 	point->is_planned = c->point_plan.length != 0;
 }
+
+void sn_cli_causal_drop_plan(struct sn_cli_causal *c)
+{
+	sn_text_clear(&c->point_plan);
+	c->page->points[0].is_planned = 0;
+}
