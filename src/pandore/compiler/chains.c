@@ -147,3 +147,113 @@ int sn_nest_chained(const struct sn_nest *nest, int loop, const struct sn_pnd_va
 	}
 	return count;
 }
+
+/* ---- chains whose parts may run at the same time ---- */
+
+/* Reads and writes of a scalar in a loop. */
+static int count_uses(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var)
+{
+	int count = 0;
+
+	if (!s)
+		return 0;
+	count += sn_pnd_count_reads(s->lhs, var) + sn_pnd_count_reads(s->rhs, var) +
+		 sn_pnd_count_reads(s->cond, var);
+	for (const struct sn_pnd_stmt *c = s->first; c; c = c->next)
+		count += count_uses(c, var);
+	return count + count_uses(s->init, var) + count_uses(s->step, var) +
+	       count_uses(s->body, var) + count_uses(s->otherwise, var);
+}
+
+/* The only assignment of a scalar in the nest; -1: there are more. */
+static int only_assignment(const struct sn_nest *nest, const struct sn_pnd_var *var)
+{
+	int found = -1;
+
+	for (int i = 0; i < nest->assign_count; i++) {
+		if (nest->assigns[i].stmt->lhs->var != var)
+			continue;
+		if (found >= 0)
+			return -1;
+		found = i;
+	}
+	return found;
+}
+
+static const struct sn_nest_if *innermost_if(const struct sn_nest *nest, int assign)
+{
+	const struct sn_nest_if *found = NULL;
+
+	for (int i = 0; i < nest->if_count; i++)
+		if (nest->ifs[i].first_assign <= assign && assign < nest->ifs[i].end_assign)
+			found = &nest->ifs[i];
+	return found;
+}
+
+/* "if (e > d) d = e;", d < e, and the like: what is compared with the scalar, or NULL. */
+static const struct sn_pnd_expr *compared_with(const struct sn_pnd_expr *cond,
+					       const struct sn_pnd_var *var, bool *is_largest)
+{
+	bool is_left;
+
+	if (cond->kind != SN_E_BINARY || (cond->punct != '<' && cond->punct != '>'))
+		return NULL;
+	is_left = cond->a->kind == SN_E_VAR && cond->a->var == var;
+	if (!is_left && !(cond->b->kind == SN_E_VAR && cond->b->var == var))
+		return NULL;
+	*is_largest = is_left == (cond->punct == '<');
+	return is_left ? cond->b : cond->a;
+}
+
+/* The scalar that this if makes larger or smaller; NULL if it does not. */
+static const struct sn_pnd_var *extreme_of(const struct sn_nest *nest, const struct sn_nest_if *f,
+					   bool *is_largest)
+{
+	const struct sn_pnd_expr *cond = f->stmt->cond;
+
+	if (f->stmt->otherwise || !sn_nest_has_only_assigns(f->stmt->body))
+		return NULL;
+	for (int i = f->first_assign; i < f->end_assign; i++) {
+		const struct sn_pnd_stmt *s = nest->assigns[i].stmt;
+		const struct sn_pnd_expr *other = compared_with(cond, s->lhs->var, is_largest);
+
+		if (other && s->lhs->kind == SN_E_VAR && s->punct == '=' &&
+		    other->type == s->lhs->type && sn_pnd_same_expr(other, s->rhs) &&
+		    !sn_pnd_count_reads(other, s->lhs->var))
+			return s->lhs->var;
+	}
+	return NULL;
+}
+
+/* Owners of the key come one after the other, each once. */
+static bool has_one_piece_each(const struct sn_nest *nest, int loop)
+{
+	const struct sn_nest_loop *l = &nest->loops[loop];
+
+	return l->key >= 0 && l->governed >= 0 && !nest->assigns[l->key].target->var->is_wrapped;
+}
+
+bool sn_nest_find_extremes(const struct sn_nest *nest, int loop, struct sn_nest_extreme *out)
+{
+	const struct sn_pnd_var *vars[SN_NEST_ASSIGNS_MAX];
+	int count = sn_nest_chained(nest, loop, vars, SN_NEST_ASSIGNS_MAX);
+
+	for (int i = 0; i < count; i++) {
+		int assign = only_assignment(nest, vars[i]);
+		const struct sn_nest_if *f = assign < 0 ? NULL : innermost_if(nest, assign);
+		const struct sn_pnd_var *extreme =
+			f ? extreme_of(nest, f, &out[i].is_largest) : NULL;
+		int uses = extreme == vars[i] ? 2 : 1;
+
+		if (!extreme || nest->assigns[assign].stmt->punct != '=' ||
+		    count_uses(nest->loops[loop].stmt, vars[i]) != uses)
+			return false;
+		out[i].decided_by = -1;
+		for (int k = 0; k < count; k++)
+			if (vars[k] == extreme)
+				out[i].decided_by = k;
+		if (out[i].decided_by < 0)
+			return false;
+	}
+	return count > 0 && has_one_piece_each(nest, loop);
+}

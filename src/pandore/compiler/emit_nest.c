@@ -250,11 +250,15 @@ static void emit_guard(struct sn_nest_emitter *ne, int loop)
 struct chain {
 	const struct sn_pnd_var *vars[SN_NEST_ASSIGNS_MAX];
 	int loop, count;
+	struct sn_nest_extreme extremes[SN_NEST_ASSIGNS_MAX];
+	bool has_extremes;
 };
 
-static const char *link_name(struct sn_nest_emitter *ne, const struct chain *chain, int i)
+/* 'c': what the nodes so far have; 'f': what this node has found by itself. */
+static const char *link_name(struct sn_nest_emitter *ne, const struct chain *chain, char prefix,
+			     int i)
 {
-	return sn_arena_printf(ne->em->arena, "pd_c%d_%d", chain->loop, i);
+	return sn_arena_printf(ne->em->arena, "pd_%c%d_%d", prefix, chain->loop, i);
 }
 
 /* What node pd_q has goes to node `to`, or, if that is NULL, to all. */
@@ -264,7 +268,7 @@ static void emit_link(struct sn_nest_emitter *ne, const struct chain *chain, con
 	const struct sn_nest_assign *key = &ne->nest->assigns[ne->nest->loops[chain->loop].key];
 
 	for (int i = 0; i < chain->count; i++) {
-		const char *name = link_name(ne, chain, i);
+		const char *name = link_name(ne, chain, 'c', i);
 		int site = sn_pnd_add_site(em, key->stmt->pos, key->stmt->zone, !to,
 					   key->target->var->name, chain->vars[i]->name);
 
@@ -277,45 +281,92 @@ static void emit_link(struct sn_nest_emitter *ne, const struct chain *chain, con
 	}
 }
 
-/* A part of the loop, run by one node. The counting build runs all of it on each: scalars that no data decide
- * may be among these. */
-static void emit_chain_part(struct sn_nest_emitter *ne, const struct chain *chain,
-			    const char *first, const char *last)
+/* A part of the loop, run by one node on scalars of this prefix. The counting build runs all of it on each:
+ * scalars that no data decide may be among these. */
+static void emit_chain_part(struct sn_nest_emitter *ne, const struct chain *chain, char prefix,
+			    const char *owner, const char *first, const char *last)
+{
+	struct sn_pnd_emitter *em = ne->em;
+
+	sn_pnd_line(em, "if (PD_COUNTED || %s == pd_me) {", owner);
+	em->indent++;
+	for (int i = 0; i < chain->count; i++)
+		sn_pnd_line(em, "%s %s = %s;", sn_pnd_type_name(chain->vars[i]->type),
+			    chain->vars[i]->name, link_name(ne, chain, prefix, i));
+	emit_counted(ne, chain->loop, first, last);
+	for (int i = 0; i < chain->count; i++)
+		sn_pnd_line(em, "%s = %s;", link_name(ne, chain, prefix, i), chain->vars[i]->name);
+	em->indent--;
+	sn_pnd_line(em, "}");
+}
+
+/* Largest and smallest values: what a node has found joins what those before it have. */
+static void emit_join(struct sn_nest_emitter *ne, const struct chain *chain)
 {
 	struct sn_pnd_emitter *em = ne->em;
 
 	sn_pnd_line(em, "if (PD_COUNTED || pd_q%d == pd_me) {", chain->loop);
 	em->indent++;
-	for (int i = 0; i < chain->count; i++)
-		sn_pnd_line(em, "%s %s = %s;", sn_pnd_type_name(chain->vars[i]->type),
-			    chain->vars[i]->name, link_name(ne, chain, i));
-	emit_counted(ne, chain->loop, first, last);
-	for (int i = 0; i < chain->count; i++)
-		sn_pnd_line(em, "%s = %s;", link_name(ne, chain, i), chain->vars[i]->name);
+	for (int i = 0; i < chain->count; i++) {
+		if (chain->extremes[i].decided_by != i)
+			continue;
+		sn_pnd_line(em, "if (%s %c %s) {", link_name(ne, chain, 'f', i),
+			    chain->extremes[i].is_largest ? '>' : '<',
+			    link_name(ne, chain, 'c', i));
+		for (int k = 0; k < chain->count; k++)
+			if (chain->extremes[k].decided_by == i)
+				sn_pnd_line(em, "\t%s = %s;", link_name(ne, chain, 'c', k),
+					    link_name(ne, chain, 'f', k));
+		sn_pnd_line(em, "}");
+	}
 	em->indent--;
 	sn_pnd_line(em, "}");
 }
 
+static void emit_chain_head(struct sn_nest_emitter *ne, const struct chain *chain)
+{
+	const struct sn_nest_loop *l = &ne->nest->loops[chain->loop];
+
+	emit_span_head(ne, chain->loop, l->key, l->governed, NULL, -1, "-1");
+	ne->em->indent++;
+}
+
+static void emit_spans_part(struct sn_nest_emitter *ne, const struct chain *chain, char prefix,
+			    const char *owner)
+{
+	struct sn_pnd_emitter *em = ne->em;
+
+	emit_chain_part(ne, chain, prefix, owner,
+			sn_arena_printf(em->arena, "pd_s%d.first", chain->loop),
+			sn_arena_printf(em->arena, "pd_s%d.last", chain->loop));
+}
+
 /* Spans in their order: each owner goes on with the values of the one before. All walk them, so that each
- * knows whom it hears from. */
+ * knows whom it hears from. Where the order does not matter all owners run their spans before. */
 static void emit_chain_spans(struct sn_nest_emitter *ne, const struct chain *chain)
 {
 	struct sn_pnd_emitter *em = ne->em;
 	int loop = chain->loop;
-	const struct sn_nest_loop *l = &ne->nest->loops[loop];
 	const char *owner = sn_arena_printf(em->arena, "pd_s%d.owner", loop);
 
+	if (chain->has_extremes) {
+		emit_chain_head(ne, chain);
+		emit_spans_part(ne, chain, 'f', owner);
+		em->indent--;
+		sn_pnd_line(em, "}");
+	}
 	sn_pnd_line(em, "int pd_q%d = -1;", loop);
-	emit_span_head(ne, loop, l->key, l->governed, NULL, -1, "-1");
-	em->indent++;
+	emit_chain_head(ne, chain);
 	sn_pnd_line(em, "if (pd_q%d >= 0) {", loop);
 	em->indent++;
 	emit_link(ne, chain, owner);
 	em->indent--;
 	sn_pnd_line(em, "}");
 	sn_pnd_line(em, "pd_q%d = %s;", loop, owner);
-	emit_chain_part(ne, chain, sn_arena_printf(em->arena, "pd_s%d.first", loop),
-			sn_arena_printf(em->arena, "pd_s%d.last", loop));
+	if (chain->has_extremes)
+		emit_join(ne, chain);
+	else
+		emit_spans_part(ne, chain, 'c', owner);
 	em->indent--;
 	sn_pnd_line(em, "}");
 	sn_pnd_line(em, "if (pd_q%d >= 0) {", loop);
@@ -331,23 +382,29 @@ static void emit_chain(struct sn_nest_emitter *ne, int loop)
 	chain.count = sn_nest_chained(ne->nest, loop, chain.vars, SN_NEST_ASSIGNS_MAX);
 	sn_pnd_line(em, "{");
 	em->indent++;
-	for (int i = 0; i < chain.count; i++)
+	chain.has_extremes = sn_nest_find_extremes(ne->nest, loop, chain.extremes);
+	for (int i = 0; i < chain.count; i++) {
 		sn_pnd_line(em, "%s %s = %s;", sn_pnd_type_name(chain.vars[i]->type),
-			    link_name(ne, &chain, i), chain.vars[i]->name);
+			    link_name(ne, &chain, 'c', i), chain.vars[i]->name);
+		if (chain.has_extremes)
+			sn_pnd_line(em, "%s %s = %s;", sn_pnd_type_name(chain.vars[i]->type),
+				    link_name(ne, &chain, 'f', i), chain.vars[i]->name);
+	}
 	if (l->governed >= 0) {
 		emit_chain_spans(ne, &chain);
 	} else {
 		sn_pnd_line(em, "if (%s %s %s) {", start, l->step > 0 ? "<=" : ">=", last);
 		sn_pnd_line(em, "const int pd_q%d = %s;", loop,
 			    sn_nest_owner_text(ne, &ne->nest->assigns[l->key], l->depth - 1));
-		emit_chain_part(ne, &chain, start, last);
+		emit_chain_part(ne, &chain, 'c', sn_arena_printf(em->arena, "pd_q%d", loop), start,
+				last);
 	}
 	em->indent++;
 	emit_link(ne, &chain, NULL);
 	em->indent--;
 	sn_pnd_line(em, "}");
 	for (int i = 0; i < chain.count; i++)
-		sn_pnd_line(em, "%s = %s;", chain.vars[i]->name, link_name(ne, &chain, i));
+		sn_pnd_line(em, "%s = %s;", chain.vars[i]->name, link_name(ne, &chain, 'c', i));
 	em->indent--;
 	sn_pnd_line(em, "}");
 }
