@@ -165,13 +165,14 @@ static int count_uses(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var)
 	       count_uses(s->body, var) + count_uses(s->otherwise, var);
 }
 
-/* The only assignment of a scalar in the nest; -1: there are more. */
-static int only_assignment(const struct sn_nest *nest, const struct sn_pnd_var *var)
+/* The only assignment of a scalar in a loop; -1: there are more. */
+static int only_assignment(const struct sn_nest *nest, int loop, const struct sn_pnd_var *var)
 {
 	int found = -1;
 
 	for (int i = 0; i < nest->assign_count; i++) {
-		if (nest->assigns[i].stmt->lhs->var != var)
+		if (nest->assigns[i].stmt->lhs->var != var ||
+		    !sn_nest_is_inside(nest, nest->assigns[i].loop, loop))
 			continue;
 		if (found >= 0)
 			return -1;
@@ -239,7 +240,7 @@ bool sn_nest_find_extremes(const struct sn_nest *nest, int loop, struct sn_nest_
 	int count = sn_nest_chained(nest, loop, vars, SN_NEST_ASSIGNS_MAX);
 
 	for (int i = 0; i < count; i++) {
-		int assign = only_assignment(nest, vars[i]);
+		int assign = only_assignment(nest, loop, vars[i]);
 		const struct sn_nest_if *f = assign < 0 ? NULL : innermost_if(nest, assign);
 		const struct sn_pnd_var *extreme =
 			f ? extreme_of(nest, f, &out[i].is_largest) : NULL;
@@ -256,4 +257,12 @@ bool sn_nest_find_extremes(const struct sn_nest *nest, int loop, struct sn_nest_
 			return false;
 	}
 	return count > 0 && has_one_piece_each(nest, loop);
+}
+
+bool sn_nest_is_in_turns(const struct sn_nest *nest, int loop)
+{
+	struct sn_nest_extreme extremes[SN_NEST_ASSIGNS_MAX];
+
+	return nest->loops[loop].mode == SN_LOOP_CHAIN && nest->loops[loop].governed >= 0 &&
+	       !sn_nest_find_extremes(nest, loop, extremes);
 }

@@ -23,6 +23,9 @@ struct sn_nest_extreme {
  * the bits of the whole, whatever is equal or no number. `out`: one a scalar, in the order of sn_nest_chained. */
 bool sn_nest_find_extremes(const struct sn_nest *nest, int loop, struct sn_nest_extreme *out);
 
+/** Whether the nodes run their parts of a chain one after the other, each with the values of the one before. */
+bool sn_nest_is_in_turns(const struct sn_nest *nest, int loop);
+
 /** The scalars that a chain passes on: writes up to `room` of them, returns how many there are. */
 int sn_nest_chained(const struct sn_nest *nest, int loop, const struct sn_pnd_var **out, int room);
 

@@ -2,6 +2,7 @@
  */
 #include <string.h>
 
+#include "pandore/compiler/chains.h"
 #include "pandore/compiler/overwrite.h"
 #include "pandore/compiler/predictor.h"
 #include "pandore/runtime/pandore.h"
@@ -269,10 +270,17 @@ static void explain_loop(struct explainer *x, const struct sn_nest *nest, int lo
 				key);
 			break;
 		}
-		sn_text_addf(x->out,
-			     "one node after the other runs the %s for which it owns %s, with the "
-			     "values that the one before sends it; the last one sends them to all",
-			     name, key);
+		if (sn_nest_is_in_turns(nest, loop))
+			sn_text_addf(x->out,
+				     "one node after the other runs the %s for which it owns %s, "
+				     "with the values that the one before sends it; the last one "
+				     "sends them to all",
+				     name, key);
+		else
+			sn_text_addf(x->out,
+				     "each node runs the %s for which it owns %s; what it finds "
+				     "goes from node to node, and from the last one to all",
+				     name, key);
 		add_spans(x, nest, loop);
 		break;
 	case SN_LOOP_SPANS:

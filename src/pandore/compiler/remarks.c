@@ -197,14 +197,43 @@ static bool has_one_node(const struct sn_nest *nest, int loop)
 	return true;
 }
 
-/* A scalar that a chain passes on. */
-static const char *chained(const struct sn_nest *nest, int loop)
+/* What would let the nodes run a chain at the same time, in words; "" if nothing is known. */
+static const char *advice_on(struct finder *f, const struct sn_nest *nest,
+			     const struct sn_pnd_stmt *s)
+{
+	const struct sn_pnd_expr *e = s->rhs;
+	const char *name = s->lhs->var->name;
+	bool is_sum = s->punct == SN_PUNCT2('+', '=') ||
+		      (s->punct == '=' && e->kind == SN_E_BINARY && e->punct == '+' &&
+		       e->a->kind == SN_E_VAR && e->a->var == s->lhs->var);
+
+	if (is_sum)
+		return nest->may_reassociate ? ""
+					     : " (--reassoc lets each node add up what it owns)";
+	if (e && e->kind == SN_E_CALL && (!strcmp(e->text, "fmax") || !strcmp(e->text, "fmin")))
+		return sn_arena_printf(f->p->em->arena,
+				       " (if (x %c %s) %s = x; lets each node find its own)",
+				       e->text[2] == 'a' ? '>' : '<', name, name);
+	return "";
+}
+
+static void find_turns(struct finder *f, const struct sn_nest *nest, int loop)
 {
 	const struct sn_pnd_var *var;
 
-	return sn_nest_chained(nest, loop, &var, 1)
-		       ? var->name
-		       : nest->assigns[nest->loops[loop].key].stmt->lhs->var->name;
+	for (int i = 0; i < nest->assign_count; i++) {
+		const struct sn_pnd_stmt *s = nest->assigns[i].stmt;
+
+		if (!sn_nest_is_inside(nest, nest->assigns[i].loop, loop) ||
+		    !sn_nest_chained(nest, loop, &var, 1) || s->lhs->var != var)
+			continue;
+		add(f, nest->loops[loop].stmt->pos,
+		    (struct sn_pnd_remark){ .code = SN_REMARK_SERIAL },
+		    "the nodes run their parts of this loop one after the other, so that %s keeps "
+		    "its order%s",
+		    var->name, advice_on(f, nest, s));
+		return;
+	}
 }
 
 static void find_loops(struct finder *f, const struct sn_nest *nest)
@@ -221,14 +250,8 @@ static void find_loops(struct finder *f, const struct sn_nest *nest)
 			    "one node runs all of this loop, because it owns all of %s that is "
 			    "assigned",
 			    text_of(f, key));
-		if (loop->mode == SN_LOOP_CHAIN && loop->governed >= 0)
-			add(f, loop->stmt->pos, serial,
-			    "the nodes run their parts of this loop one after the other, so that %s "
-			    "keeps its order%s",
-			    chained(nest, l),
-			    nest->may_reassociate
-				    ? ""
-				    : " (--reassoc lets each node add up what it owns)");
+		if (sn_nest_is_in_turns(nest, l))
+			find_turns(f, nest, l);
 		if (loop->mode != SN_LOOP_SPANS)
 			continue;
 		for (int i = 0; i < nest->ref_count; i++)

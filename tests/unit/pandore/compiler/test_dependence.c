@@ -1,6 +1,7 @@
 /* What dependences allow: where messages stand, and how loops are run. */
 #include "pandore/compiler/dependence.h"
 
+#include "pandore/compiler/chains.h"
 #include "pandore/compiler/nest.h"
 #include "source.h"
 
@@ -157,6 +158,39 @@ TEST(a_sum_is_a_chain_of_owners)
 	plan(ROWS, "for (i = 0; i < 16; i++) if (B[i][0] > 1) k += 1; else s = V[i];");
 	CHECK_INT(nest.loops[0].mode, SN_LOOP_CHAIN);
 	CHECK_INT(nest.ifs[0].owner_count, 1);
+}
+
+/* Is this loop on V a chain that the nodes run in turns, one that they run at the same time, or none? */
+static const char *turns(const char *loop)
+{
+	plan(ROWS, loop);
+	if (nest.loops[0].mode != SN_LOOP_CHAIN)
+		return "none";
+	return sn_nest_is_in_turns(&nest, 0) ? "in turns" : "at once";
+}
+
+TEST(largest_and_smallest_values_need_no_order)
+{
+	CHECK_STRING(turns("for (i = 0; i < 16; i++) if (V[i] > s) s = V[i];"), "at once");
+	CHECK_STRING(turns("for (i = 0; i < 16; i++) if (s > V[i]) { k = i; s = V[i]; }"),
+		     "at once");
+	CHECK_STRING(turns("for (i = 0; i < 16; i++) { j = V[i]; if (j > k) k = j; }"), "at once");
+	CHECK_STRING(turns("for (i = 0; i < 16; i++) if (B[i][0] > 3) if (V[i] > s) s = V[i];"),
+		     "at once");
+	CHECK_STRING(turns("for (i = 0; i < 16; i++) s += V[i];"), "in turns");
+	/* of equal ones the last */
+	CHECK_STRING(turns("for (i = 0; i < 16; i++) if (V[i] >= s) { k = i; s = V[i]; }"),
+		     "in turns");
+	/* another value, another type, a use of what was found so far, a count */
+	CHECK_STRING(turns("for (i = 0; i < 16; i++) if (V[i] > s) s = V[i] * 2;"), "in turns");
+	CHECK_STRING(turns("for (i = 0; i < 16; i++) if (V[i] > k) k = V[i];"), "in turns");
+	CHECK_STRING(
+		turns("for (i = 0; i < 16; i++) { if (V[i] > s) s = V[i]; if (s > 3) k = i; }"),
+		"in turns");
+	CHECK_STRING(turns("for (i = 0; i < 16; i++) if (V[i] > s) { s = V[i]; k++; }"),
+		     "in turns");
+	CHECK_STRING(turns("for (i = 0; i < 16; i++) if (V[i] > s) s = V[i]; else k = i;"),
+		     "in turns");
 }
 
 TEST(a_sum_that_is_no_chain_is_a_broadcast_before_the_loops)
