@@ -5,6 +5,7 @@
  */
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -184,4 +185,21 @@ sn_status sn_make_folders(const char *path, struct sn_error *err)
 	}
 	free(partial);
 	return status;
+}
+
+void sn_file_remove_folder(int parent, const char *name)
+{
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *all = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *entry;
+
+	while (all && (entry = readdir(all))) {
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		if (unlinkat(dirfd(all), entry->d_name, 0) && (errno == EISDIR || errno == EPERM))
+			sn_file_remove_folder(dirfd(all), entry->d_name);
+	}
+	if (all)
+		closedir(all);
+	unlinkat(parent, name, AT_REMOVEDIR);
 }

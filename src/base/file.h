@@ -47,5 +47,8 @@ void sn_file_limit_leave(void);
 
 /** Makes a folder and the folders above it, as mkdir -p does. */
 sn_status sn_make_folders(const char *path, struct sn_error *err);
+/** Removes folder `name` of the open folder `parent` with all that lies in it, as far as that can be; no link in it is
+ *  followed. Sets errno where something stays. */
+void sn_file_remove_folder(int parent, const char *name);
 
 #endif

@@ -476,6 +476,17 @@ static void live_folder_remove(const struct sn_launch *launch, const char *exper
 	rmdir(folder);
 }
 
+/* What hosts of a search shared, whose front was killed. */
+static void nodes_remove(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	sn_file_remove_folder(fd, "search.nodes");
+	close(fd);
+}
+
 static void live_folders_remove(const char *path)
 {
 	DIR *stream = opendir(path);
@@ -510,6 +521,7 @@ sn_status sn_store_remove(const char *path, struct sn_error *err)
 		return sn_error_set(err, SN_ERR_FORMAT,
 				    "'%s' is not an experiment; nothing removed", path);
 	live_folders_remove(path);
+	nodes_remove(path);
 	sn_text_addf(&extracts, "%s/extracts", path);
 	status = remove_in(extracts.chars, sn_store_is_ours, err);
 	if (status == SN_OK && rmdir(extracts.chars) && errno != ENOENT)

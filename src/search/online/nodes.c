@@ -133,23 +133,6 @@ void sn_node_live_folders(const char *folder, const char *name,
 
 /* ---- the end ---- */
 
-static void folder_empty(int parent, const char *name)
-{
-	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *all = fd >= 0 ? fdopendir(fd) : NULL;
-	const struct dirent *entry;
-
-	while (all && (entry = readdir(all))) {
-		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-			continue;
-		if (unlinkat(dirfd(all), entry->d_name, 0) && (errno == EISDIR || errno == EPERM))
-			folder_empty(dirfd(all), entry->d_name);
-	}
-	if (all)
-		closedir(all);
-	unlinkat(parent, name, AT_REMOVEDIR);
-}
-
 static void secret_remove(int folder)
 {
 	static const char *const files[] = { "search.secret", "search.front" };
@@ -165,7 +148,7 @@ void sn_nodes_remove(const char *folder)
 	if (fd < 0)
 		return;
 	secret_remove(fd);
-	folder_empty(fd, "search.nodes");
+	sn_file_remove_folder(fd, "search.nodes");
 	close(fd);
 }
 

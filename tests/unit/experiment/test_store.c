@@ -73,6 +73,21 @@ TEST(names_by_age_resolve)
 	CHECK(access("sonde.a.1", F_OK) != 0);
 }
 
+TEST(what_hosts_of_a_killed_search_shared_goes_with_it)
+{
+	struct sn_error err;
+
+	enter_new_folder();
+	created(NULL, "a", "1");
+	REQUIRE(!mkdir("outside", 0700) && !close(open("outside/kept", O_CREAT | O_WRONLY, 0600)));
+	REQUIRE(!mkdir("sonde.a.1/search.nodes", 0700) &&
+		!mkdir("sonde.a.1/search.nodes/alpha", 0700));
+	REQUIRE(!symlink("../../../outside", "sonde.a.1/search.nodes/alpha/7"));
+	REQUIRE(!close(open("sonde.a.1/search.nodes/spool.0", O_CREAT | O_WRONLY, 0600)));
+	CHECK_INT(sn_store_remove("sonde.a.1", &err), SN_OK);
+	CHECK(access("sonde.a.1", F_OK) != 0 && !access("outside/kept", F_OK));
+}
+
 TEST(live_data_in_the_experiment_go_with_it_once_their_launcher_is_gone)
 {
 	char *here, *live;
