@@ -13,7 +13,7 @@ import tempfile
 sonde, turns = os.path.abspath(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 7
 nodes = sys.argv[3].split(',') if len(sys.argv) > 3 else ['2', '4']
 here = os.path.dirname(os.path.abspath(__file__))
-programs = sys.argv[4].split(',') if len(sys.argv) > 4 else ['move', 'jacobi', 'product', 'gauss', 'floyd', 'fft', 'redblack', 'cg', 'mg']
+programs = sys.argv[4].split(',') if len(sys.argv) > 4 else ['move', 'jacobi', 'relax', 'product', 'gauss', 'floyd', 'fft', 'redblack', 'cg', 'mg']
 mpi = os.environ.get('MPI', 'openmpi')
 os.environ.update(OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1', OMPI_MCA_rmaps_base_oversubscribe='1')
 
