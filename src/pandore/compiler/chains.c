@@ -1,5 +1,5 @@
 /* Which loops are chains. A loop is one if it assigns nothing but scalars, and one node owns what each of its
- * iterations reads first. */
+ * iterations reads first. If the nodes' parts may run at the same time, it may assign elements of that node, too. */
 #include "pandore/compiler/chains.h"
 
 #include "pandore/compiler/dependence.h"
@@ -8,26 +8,50 @@
 /* A block dealt out in turn must hold that many elements: each block is a message. */
 enum { DEALT_MIN = 64 };
 
-/* Only scalars that every node keeps, and no loop that may not run. */
-static bool assigns_only_scalars(const struct sn_nest *nest, int loop)
+/* Scalars that every node keeps, elements, and no loop that may not run. Counts elements, or returns -1. */
+static int count_elements(const struct sn_nest *nest, int loop)
 {
-	int count = 0;
+	int scalars = 0, elements = 0;
 
 	for (int l = loop; l < nest->loop_count; l++)
 		if (sn_nest_is_inside(nest, l, loop) &&
 		    (nest->loops[l].in_if >= 0 || !nest->loops[l].low.ok ||
 		     !nest->loops[l].high.ok))
-			return false;
+			return -1;
 	for (int i = 0; i < nest->assign_count; i++) {
 		const struct sn_nest_assign *a = &nest->assigns[i];
 
 		if (!sn_nest_is_inside(nest, a->loop, loop))
 			continue;
-		if (a->target->var->is_distributed || a->stmt->lhs->var->rank || a->added)
-			return false;
-		count++;
+		if (a->added || (a->stmt->lhs->var->rank && !a->stmt->lhs->var->is_distributed))
+			return -1;
+		elements += a->target->var->is_distributed;
+		scalars += !a->target->var->is_distributed;
 	}
-	return count > 0;
+	return scalars ? elements : -1;
+}
+
+/* Does the owner of this element own all that the loop assigns, and needs nothing that others assign in it? */
+static bool owns_elements(const struct sn_nest *nest, int loop, const struct sn_pnd_expr *element,
+			  struct sn_affine *subs)
+{
+	struct sn_nest_assign owner = { .target = element, .subs = subs };
+
+	for (int i = 0; i < nest->assign_count; i++)
+		if (sn_nest_is_inside(nest, nest->assigns[i].loop, loop) &&
+		    nest->assigns[i].target->var->is_distributed &&
+		    !sn_nest_has_one_owner(&nest->assigns[i], &owner))
+			return false;
+	for (int i = 0; i < nest->ref_count; i++) {
+		struct sn_nest_ref ref = nest->refs[i];
+
+		if (!sn_nest_is_inside(nest, ref.loop, loop))
+			continue;
+		sn_nest_place(nest, &ref);
+		if (!ref.is_local && ref.level >= nest->loops[loop].depth)
+			return false;
+	}
+	return true;
 }
 
 /* An element that the loop reads; its owner is known from the counters down to this loop's. */
@@ -87,46 +111,6 @@ static bool saves_messages(const struct sn_nest *nest, int loop)
 	return false;
 }
 
-static bool is_in_chain(const struct sn_nest *nest, int loop)
-{
-	for (; loop >= 0; loop = nest->loops[loop].parent)
-		if (nest->loops[loop].is_chain)
-			return true;
-	return false;
-}
-
-static void make_chain(struct sn_nest *nest, int loop)
-{
-	const struct sn_pnd_expr *element;
-	struct sn_affine *subs;
-	int in = loop;
-
-	if (is_in_chain(nest, loop) || !assigns_only_scalars(nest, loop))
-		return;
-	element = find_element(nest, loop, &in);
-	subs = element ? sn_nest_read_subs(nest, element, in) : NULL;
-	if (!element || !has_long_spans(nest, loop, element, subs) || !saves_messages(nest, loop))
-		return;
-	nest->loops[loop].is_chain = true;
-	for (int i = 0; i < nest->assign_count; i++) {
-		struct sn_nest_assign *a = &nest->assigns[i];
-
-		if (!sn_nest_is_inside(nest, a->loop, loop))
-			continue;
-		a->target = element;
-		a->subs = subs;
-		for (int r = 0; r < nest->ref_count; r++)
-			if (nest->refs[r].stmt == a->stmt && !nest->refs[r].is_subscript)
-				nest->refs[r].assign = i;
-	}
-}
-
-void sn_nest_find_chains(struct sn_nest *nest)
-{
-	for (int loop = 0; loop < nest->loop_count; loop++)
-		make_chain(nest, loop);
-}
-
 int sn_nest_chained(const struct sn_nest *nest, int loop, const struct sn_pnd_var **out, int room)
 {
 	int count = 0;
@@ -135,7 +119,7 @@ int sn_nest_chained(const struct sn_nest *nest, int loop, const struct sn_pnd_va
 		const struct sn_pnd_var *var = nest->assigns[i].stmt->lhs->var;
 		bool is_known = false;
 
-		if (!sn_nest_is_inside(nest, nest->assigns[i].loop, loop) ||
+		if (var->rank || !sn_nest_is_inside(nest, nest->assigns[i].loop, loop) ||
 		    (nest->phase_body &&
 		     sn_pnd_is_private(nest->phase_body, nest->loops[loop].stmt, var)))
 			continue;
@@ -234,7 +218,7 @@ static bool has_one_piece_each(const struct sn_nest *nest, int loop)
 	return l->key >= 0 && l->governed >= 0 && !nest->assigns[l->key].target->var->is_wrapped;
 }
 
-bool sn_nest_find_extremes(const struct sn_nest *nest, int loop, struct sn_nest_extreme *out)
+static bool find_extremes(const struct sn_nest *nest, int loop, struct sn_nest_extreme *out)
 {
 	const struct sn_pnd_var *vars[SN_NEST_ASSIGNS_MAX];
 	int count = sn_nest_chained(nest, loop, vars, SN_NEST_ASSIGNS_MAX);
@@ -256,7 +240,12 @@ bool sn_nest_find_extremes(const struct sn_nest *nest, int loop, struct sn_nest_
 		if (out[i].decided_by < 0)
 			return false;
 	}
-	return count > 0 && has_one_piece_each(nest, loop);
+	return count > 0;
+}
+
+bool sn_nest_find_extremes(const struct sn_nest *nest, int loop, struct sn_nest_extreme *out)
+{
+	return has_one_piece_each(nest, loop) && find_extremes(nest, loop, out);
 }
 
 bool sn_nest_is_in_turns(const struct sn_nest *nest, int loop)
@@ -265,4 +254,50 @@ bool sn_nest_is_in_turns(const struct sn_nest *nest, int loop)
 
 	return nest->loops[loop].mode == SN_LOOP_CHAIN && nest->loops[loop].governed >= 0 &&
 	       !sn_nest_find_extremes(nest, loop, extremes);
+}
+
+/* ---- */
+
+static bool is_in_chain(const struct sn_nest *nest, int loop)
+{
+	for (; loop >= 0; loop = nest->loops[loop].parent)
+		if (nest->loops[loop].is_chain)
+			return true;
+	return false;
+}
+
+static void make_chain(struct sn_nest *nest, int loop)
+{
+	const struct sn_pnd_expr *element;
+	struct sn_affine *subs;
+	struct sn_nest_extreme extremes[SN_NEST_ASSIGNS_MAX];
+	int in = loop, elements = count_elements(nest, loop);
+
+	if (is_in_chain(nest, loop) || elements < 0)
+		return;
+	element = find_element(nest, loop, &in);
+	subs = element ? sn_nest_read_subs(nest, element, in) : NULL;
+	if (!element || !has_long_spans(nest, loop, element, subs) || !saves_messages(nest, loop))
+		return;
+	if (elements && (element->var->is_wrapped || !find_extremes(nest, loop, extremes) ||
+			 !owns_elements(nest, loop, element, subs)))
+		return;
+	nest->loops[loop].is_chain = true;
+	for (int i = 0; i < nest->assign_count; i++) {
+		struct sn_nest_assign *a = &nest->assigns[i];
+
+		if (!sn_nest_is_inside(nest, a->loop, loop) || a->target->var->is_distributed)
+			continue;
+		a->target = element;
+		a->subs = subs;
+		for (int r = 0; r < nest->ref_count; r++)
+			if (nest->refs[r].stmt == a->stmt && !nest->refs[r].is_subscript)
+				nest->refs[r].assign = i;
+	}
+}
+
+void sn_nest_find_chains(struct sn_nest *nest)
+{
+	for (int loop = 0; loop < nest->loop_count; loop++)
+		make_chain(nest, loop);
 }
