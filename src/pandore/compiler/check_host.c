@@ -305,6 +305,18 @@ static void check_call(struct sn_pnd_parser *p, const struct sn_pnd_phase *phase
 	}
 }
 
+/* Is a name used as a value? Else it is a member, a label, or declared anew. */
+static bool is_value(const struct sn_pnd_program *program, size_t at)
+{
+	uint32_t before = at ? token_at(program, at - 1)->punct : 0;
+	uint32_t after = token_at(program, at + 1)->punct;
+	bool is_begun = before == '=' || before == '&' || before == '(' || before == ',' ||
+			before == '{' || before == '?';
+
+	return is_begun &&
+	       (after == ';' || after == ',' || after == ')' || after == '}' || after == ':');
+}
+
 void sn_pnd_check_host(struct sn_pnd_program *program)
 {
 	struct sn_pnd_parser p = { .program = program,
@@ -323,12 +335,17 @@ void sn_pnd_check_host(struct sn_pnd_program *program)
 		for (size_t i = item->first_token; i < item->last_token; i++) {
 			const struct sn_pnd_token *t = token_at(program, i);
 			const struct sn_pnd_phase *phase =
-				t->kind == SN_TOK_IDENT && token_at(program, i + 1)->punct == '('
-					? sn_pnd_find_phase(program, t->text)
-					: NULL;
+				t->kind == SN_TOK_IDENT ? sn_pnd_find_phase(program, t->text)
+							: NULL;
 
-			if (phase)
+			if (phase && token_at(program, i + 1)->punct == '(')
 				check_call(&p, phase, item->first_token, brace, i);
+			else if (phase && is_value(program, i))
+				sn_pnd_report(
+					p.diags, t->pos, 7,
+					"phase '%s' is used here without its arguments; a "
+					"phase has no address: write a function that calls it",
+					phase->name);
 		}
 	}
 }

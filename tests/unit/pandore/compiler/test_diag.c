@@ -130,6 +130,8 @@ TEST(p07_arguments_are_whole_and_distinct)
 		{ CALL("ph(A, B + 1);"), "7:8 P07" },
 		{ CALL("double C[N];\n\tph(A, C);"), "8:8 P07" },
 		{ CALL("float C[4];\n\tph(A, C);"), "8:8 P07" },
+		{ CALL("void (*f)() = ph;\n\tph(A, B);"), "7:16 P07" },
+		{ CALL("struct { int ph; } s = { 1 };\n\tph(A, B);\n\ts.ph = 1;"), "" },
 		{ SIZED("ph(4, 6, A);"), "" },
 		{ SIZED("ph(3, 6, A);"), "" },
 		{ SIZED("ph(n, n, A);"), "" },
