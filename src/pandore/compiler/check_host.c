@@ -305,14 +305,22 @@ static void check_call(struct sn_pnd_parser *p, const struct sn_pnd_phase *phase
 	}
 }
 
-/* Is a name used as a value? Else it is a member, a label, or declared anew. */
-static bool is_value(const struct sn_pnd_program *program, size_t at)
+/* Is a phase's name used as a value? Else it is a member, a label, or something of the function, which
+ * begins at `first`. */
+static bool is_value(const struct sn_pnd_program *program, size_t first, size_t at)
 {
+	const char *name = token_at(program, at)->text;
 	uint32_t before = at ? token_at(program, at - 1)->punct : 0;
 	uint32_t after = token_at(program, at + 1)->punct;
 	bool is_begun = before == '=' || before == '&' || before == '(' || before == ',' ||
 			before == '{' || before == '?';
 
+	for (size_t i = first + 1; i < at; i++)
+		if (token_at(program, i)->kind == SN_TOK_IDENT &&
+		    !strcmp(token_at(program, i)->text, name) &&
+		    (token_at(program, i - 1)->kind == SN_TOK_IDENT ||
+		     token_at(program, i - 1)->punct == '*'))
+			return false;
 	return is_begun &&
 	       (after == ';' || after == ',' || after == ')' || after == '}' || after == ':');
 }
@@ -340,7 +348,7 @@ void sn_pnd_check_host(struct sn_pnd_program *program)
 
 			if (phase && token_at(program, i + 1)->punct == '(')
 				check_call(&p, phase, item->first_token, brace, i);
-			else if (phase && is_value(program, i))
+			else if (phase && is_value(program, item->first_token, i))
 				sn_pnd_report(
 					p.diags, t->pos, 7,
 					"phase '%s' is used here without its arguments; a "

@@ -132,6 +132,7 @@ TEST(p07_arguments_are_whole_and_distinct)
 		{ CALL("float C[4];\n\tph(A, C);"), "8:8 P07" },
 		{ CALL("void (*f)() = ph;\n\tph(A, B);"), "7:16 P07" },
 		{ CALL("struct { int ph; } s = { 1 };\n\tph(A, B);\n\ts.ph = 1;"), "" },
+		{ CALL("ph(A, B);\n\t{ int ph = 1; exit(ph); }"), "" },
 		{ SIZED("ph(4, 6, A);"), "" },
 		{ SIZED("ph(3, 6, A);"), "" },
 		{ SIZED("ph(n, n, A);"), "" },
