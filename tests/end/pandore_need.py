@@ -161,6 +161,12 @@ def scaled():
         yield ('V', i), [('W', i)], [('V', i)]
 
 
+def picked():
+    for k in range(N):
+        for j in range(N):
+            yield ('A', k, j), [('A', k, j), ('A', (k * 7 + 3) % N, j)], [('A', k, j)]
+
+
 PROGRAMS = [
     Program('jacobi', {'A': 'rows', 'B': 'rows'}, '''for (t = 0; t < 3; t++) {
   for (i = 1; i < N - 1; i++) for (j = 1; j < N - 1; j++) B[i][j] = 0.25 * (A[i-1][j] + A[i+1][j] + A[i][j-1] + A[i][j+1]);
@@ -173,6 +179,8 @@ PROGRAMS = [
   if (A[i][k] + A[k][j] < A[i][j]) A[i][j] = A[i][k] + A[k][j];''', floyd),
     Program('floyd in columns', {'A': 'columns'}, '''for (k = 0; k < N; k++) for (i = 0; i < N; i++) for (j = 0; j < N; j++)
   if (A[i][k] + A[k][j] < A[i][j]) A[i][j] = A[i][k] + A[k][j];''', floyd),
+    Program('a row that is picked in each step', {'A': 'rows'},
+            'for (k = 0; k < N; k++) { i = (k * 7 + 3) % N; for (j = 0; j < N; j++) A[k][j] = A[k][j] * 0.5 + A[i][j]; }', picked),
     Program('product', {'A': 'rows', 'B': 'rows', 'C': 'rows'}, '''for (i = 0; i < N; i++) for (k = 0; k < N; k++)
   for (j = 0; j < N; j++) C[i][j] += A[i][k] * B[k][j];''', product),
     Program('transposition', {'A': 'rows', 'B': 'rows'},

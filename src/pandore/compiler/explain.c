@@ -452,7 +452,7 @@ static void explain_for(struct explainer *x, const struct sn_pnd_stmt *s)
 {
 	const struct sn_nest *nest = sn_predict_nest_of(x->predictor, s);
 
-	if (nest && !nest->refusal)
+	if (nest && !nest->refusal && !nest->is_open)
 		explain_nest(x, nest, s);
 	else
 		explain_naive_for(x, s, nest ? nest->refusal : NULL);

@@ -4,6 +4,7 @@
 #include "pandore/compiler/bounds.h"
 #include "pandore/compiler/dependence.h"
 #include "pandore/compiler/liveness.h"
+#include "pandore/compiler/overwrite.h"
 #include "pandore/compiler/owners.h"
 
 enum { COEFFICIENT_MAX = 1 << 30 };
@@ -610,6 +611,52 @@ static bool collect(struct sn_nest *nest, const struct sn_pnd_stmt *s, int loop,
 	}
 }
 
+/* ---- nests that are better planned in parts ---- */
+
+/* A scalar in the subscripts of an element that the nest changes, but not the statement of the outermost
+ * loop that the element stands in: A[p][j] where p was searched for before. There it is known. */
+static bool has_known_scalar(const struct sn_nest *nest, const struct sn_pnd_expr *element,
+			     const struct sn_affine *subs, int loop)
+{
+	int inner = sn_nest_ancestor(nest, loop, 2);
+
+	if (loop < 0 || nest->loops[loop].depth < 2)
+		return false;
+	for (int d = 0; d < element->arg_count; d++)
+		for (int i = 0; i < nest->assign_count && !subs[d].ok; i++) {
+			const struct sn_pnd_var *var = nest->assigns[i].stmt->lhs->var;
+
+			if (!var->rank && sn_pnd_count_reads(element->args[d], var) &&
+			    !sn_pnd_assigns(nest->loops[inner].stmt, var))
+				return true;
+		}
+	return false;
+}
+
+/* Every node runs the outermost loop, no message stands before it, and subscripts would be known in what it
+ * has in it. */
+static bool should_open(const struct sn_nest *nest)
+{
+	bool is_better = false;
+
+	if (!nest->loop_count || nest->loops[0].mode != SN_LOOP_PLAIN)
+		return false;
+	for (int i = 0; i < nest->ref_count; i++) {
+		const struct sn_nest_ref *r = &nest->refs[i];
+
+		if (!r->is_local && r->level < 1)
+			return false;
+		is_better |= has_known_scalar(nest, r->expr, r->subs, r->loop);
+	}
+	for (int i = 0; i < nest->assign_count; i++) {
+		const struct sn_nest_assign *a = &nest->assigns[i];
+
+		if (a->target->var->is_distributed)
+			is_better |= has_known_scalar(nest, a->target, a->subs, a->loop);
+	}
+	return is_better;
+}
+
 static bool plan(struct sn_nest *nest, const struct sn_pnd_stmt *root, int *obstacle)
 {
 	*obstacle = -1;
@@ -636,6 +683,7 @@ bool sn_nest_plan(struct sn_nest *nest, const struct sn_pnd_program *program,
 	nest->may_reassociate = may_reassociate;
 	nest->refused_if_count = 0;
 	nest->refusal = NULL;
+	nest->is_open = false;
 	nest->phase_body = NULL;
 	for (const struct sn_pnd_phase *ph = program->phases; ph && !nest->phase_body;
 	     ph = ph->next)
@@ -647,7 +695,8 @@ bool sn_nest_plan(struct sn_nest *nest, const struct sn_pnd_program *program,
 		if (obstacle >= 0)
 			nest->refused_ifs[nest->refused_if_count++] = nest->ifs[obstacle].stmt;
 	} while (obstacle >= 0);
-	return true;
+	nest->is_open = should_open(nest);
+	return !nest->is_open;
 }
 
 bool sn_nest_is_repeated(const struct sn_nest *nest, int index)

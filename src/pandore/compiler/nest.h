@@ -123,10 +123,11 @@ struct sn_nest {
 	const struct sn_pnd_stmt *phase_body; /* of the phase around; NULL: not known */
 	const char *refusal;		      /* why the nest cannot be optimised */
 	struct sn_pnd_pos refusal_pos;
+	bool is_open; /* every node runs the outermost loop, and what is in it has plans of its own */
 };
 
-/** Reads and plans the nest, whatever was in it before. False, with `refusal` set, if it must stay
- * naive. */
+/** Reads and plans the nest, whatever was in it before. False if it must stay naive (`refusal` says why), or is
+ * better planned in parts (`is_open`). */
 bool sn_nest_plan(struct sn_nest *nest, const struct sn_pnd_program *program,
 		  const struct sn_pnd_stmt *root, unsigned mark, bool may_reassociate);
 

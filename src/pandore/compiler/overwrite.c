@@ -31,17 +31,17 @@ static bool reads(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var)
 	       reads(s->otherwise, var);
 }
 
-static bool assigns(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var)
+bool sn_pnd_assigns(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var)
 {
 	if (!s)
 		return false;
 	if (s->lhs && s->lhs->var == var)
 		return true;
 	for (const struct sn_pnd_stmt *c = s->first; c; c = c->next)
-		if (assigns(c, var))
+		if (sn_pnd_assigns(c, var))
 			return true;
-	return assigns(s->init, var) || assigns(s->step, var) || assigns(s->body, var) ||
-	       assigns(s->otherwise, var);
+	return sn_pnd_assigns(s->init, var) || sn_pnd_assigns(s->step, var) ||
+	       sn_pnd_assigns(s->body, var) || sn_pnd_assigns(s->otherwise, var);
 }
 
 static bool holds(enum sn_pnd_type type, int64_t value)
@@ -78,7 +78,7 @@ static bool read_loop(const struct sn_pnd_stmt *s, struct around *out)
 	       (out->end ? sn_pnd_type_holds(out->counter->type, out->end->type)
 			 : out->low <= out->high && holds(out->counter->type, out->low) &&
 				   holds(out->counter->type, out->high)) &&
-	       !assigns(s->body, out->counter);
+	       !sn_pnd_assigns(s->body, out->counter);
 }
 
 static bool is_whole(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var,

@@ -342,7 +342,7 @@ static void find(struct finder *f, const struct sn_pnd_stmt *s)
 	if (!s)
 		return;
 	nest = s->kind == SN_S_FOR ? sn_predict_nest_of(f->p, s) : NULL;
-	if (nest && !nest->refusal) {
+	if (nest && !nest->refusal && !nest->is_open) {
 		for (int i = 0; i < nest->assign_count; i++)
 			if (!nest->assigns[i].added &&
 			    !sn_nest_is_divided(nest, nest->assigns[i].loop))
@@ -351,7 +351,7 @@ static void find(struct finder *f, const struct sn_pnd_stmt *s)
 		find_references(f, nest);
 		return;
 	}
-	if (nest)
+	if (nest && nest->refusal)
 		add(f, nest->refusal_pos, (struct sn_pnd_remark){ .code = SN_REMARK_NAIVE },
 		    "this loop nest is translated by the naive scheme: %s", nest->refusal);
 	for (const struct sn_pnd_stmt *c = s->first; c; c = c->next)

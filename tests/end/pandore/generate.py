@@ -398,6 +398,25 @@ class Body:
             lines[-1] = f'if ({value(other)} > 0.5) {lines[-1]}'
         return f'{heads}{indent}{{\n' + ''.join(f'{inner}{line}\n' for line in lines) + f'{indent}}}\n'
 
+    def pivot(self, indent):
+        """A row that is searched for in each iteration, and what is done with it."""
+        rng, inner = self.rng, indent + '\t'
+        rows = min(self.size['N'], self.size['M'])
+        a, b = rng.choice(['AA', 'BB', 'AB', 'BA'])
+        small = lambda e: e if self.types[e[0]] in REALS else f'{e} % 1000'
+        search = rng.choice([f'{inner}c = (i * 3 + 1) % {rows};\n',
+                             f'{inner}c = i;\n{inner}u = -500.0;\n{inner}for (l = i; l < {rows}; l++)\n'
+                             f'{inner}\tif ({small(f"{a}[l][i]")} > u) {{ u = {small(f"{a}[l][i]")}; c = l; }}\n'])
+        lines = [f'u = {small(f"{a}[i][j]")}; {a}[i][j] = {a}[c][j]; {a}[c][j] = {self.stored(a, "u")};',
+                 f'{b}[i][j] = {self.stored(b, small(f"{b}[i][j]") + " * 0.5 + " + small(f"{a}[c][j]") + " * 0.25")};',
+                 f'{b}[c][j] = {self.stored(b, small(f"{a}[i][j]") + " * 0.5")};']
+        loops = ''.join(f'{inner}for (j = {rng.choice(["0", "0", "i"])}; j < M; j++) {{ {line} }}\n'
+                        for line in rng.sample(lines, rng.choice([1, 1, 2])))
+        guard = rng.random() < 0.4
+        last = f'{inner}V[i] = {self.stored("V", small("V[i]") + " * 0.5 + " + small("V[c]") + " * 0.25")};\n' if rng.random() < 0.4 else ''
+        return (f'{indent}for (i = 0; i < {rows - 1}; i++) {{\n{search}' + (f'{inner}if (c != i) {{\n' if guard else '') +
+                loops + (f'{inner}}}\n' if guard else '') + last + f'{indent}}}\n')
+
     def private(self, indent):
         """A scalar that lives for one iteration, if nothing else reads it, and who uses it."""
         rng, inner = self.rng, indent + '\t'
@@ -483,6 +502,8 @@ class Body:
             return self.ranks(indent)
         if not self.loops and self.rng.random() < 0.15:
             return self.converge(indent)
+        if not self.loops and self.depth == 0 and self.rng.random() < 0.15:
+            return self.pivot(indent)
         if len(self.loops) < 2 and self.depth < 3 and self.rng.random() < 0.15:
             return self.sums(indent)
         if self.loops and self.rng.random() < 0.2:

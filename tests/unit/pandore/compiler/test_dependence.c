@@ -111,6 +111,22 @@ TEST(floyd_warshall_in_columns_is_a_pipeline)
 	CHECK_STRING(placed("A[i - 1][j + 1]"), "1");
 }
 
+TEST(a_row_that_is_searched_for_is_known_in_loops_of_its_own)
+{
+	/* each part is planned by itself */
+	plan(ROWS,
+	     "for (i = 0; i < 16; i++) { k = K[i]; for (j = 0; j < 16; j++) A[i][j] += A[k][j]; }");
+	CHECK(nest.is_open && !nest.refusal);
+	/* a message that can move before all loops stays there */
+	plan(ROWS,
+	     "for (i = 0; i < 16; i++) { k = K[i]; for (j = 0; j < 16; j++) A[k][j] += B[j][i]; }");
+	CHECK(!nest.is_open);
+	/* k changes in the inner loop, too */
+	plan(ROWS,
+	     "for (i = 0; i < 16; i++) { k = K[i]; for (j = 0; j < 16; j++) { A[k][j] += 1; k = K[j]; } }");
+	CHECK(!nest.is_open);
+}
+
 TEST(the_gcd_test_tells_odd_from_even)
 {
 	plan(ROWS, "for (i = 1; i < 7; i++) A[2*i][0] = A[2*i-1][0];");
