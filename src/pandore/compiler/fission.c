@@ -25,8 +25,10 @@ struct splitter {
 	/* of each assignment of the nest: */
 	bool is_private[SN_NEST_ASSIGNS_MAX];
 	bool is_in[PARTS][SN_NEST_ASSIGNS_MAX];
-	int stored_by
-		[SN_NEST_ASSIGNS_MAX]; /* the scalars' part reads it from this one's element; or -1 */
+	/* the scalars' part does not compute it, but reads it from this one's element, behind the
+	 * statement `holder`; or -1 */
+	int stored_by[SN_NEST_ASSIGNS_MAX];
+	const struct sn_pnd_stmt *holder[SN_NEST_ASSIGNS_MAX];
 	bool elements_first;
 	/* while the scalars' part is copied: its own private scalars */
 	struct {
@@ -180,26 +182,81 @@ static bool has_affine_subscripts(const struct sn_nest_assign *a)
 	return true;
 }
 
-/* "B[i][j] = t;" after this assignment of t, in the same block: its number, else -1. */
-static int find_store(const struct splitter *sp, int index)
+/* The block that a statement stands in, directly. */
+static const struct sn_pnd_stmt *block_of(const struct sn_pnd_stmt *in, const struct sn_pnd_stmt *s)
 {
-	const struct sn_nest *nest = sp->nest;
-	const struct sn_pnd_stmt *s = nest->assigns[index].stmt;
-	const struct sn_pnd_var *var = s->lhs->var;
+	const struct sn_pnd_stmt *found = NULL;
+
+	if (!in)
+		return NULL;
+	for (const struct sn_pnd_stmt *c = in->first; c && !found; c = c->next)
+		found = c == s ? in : block_of(c, s);
+	if (!found)
+		found = block_of(in->body, s);
+	return found ? found : block_of(in->otherwise, s);
+}
+
+/* Does something in a statement that is no element's need the scalar, but to compute it? */
+static bool needs_scalar(const struct sn_nest *nest, const struct sn_pnd_stmt *in,
+			 const struct sn_pnd_var *var)
+{
+	for (int i = 0; i < nest->assign_count; i++) {
+		const struct sn_pnd_stmt *s = nest->assigns[i].stmt;
+
+		if (s->lhs->var != var && !s->lhs->var->is_distributed && reads(s, var) &&
+		    sn_pnd_contains(in, s))
+			return true;
+	}
+	for (int i = 0; i < nest->if_count; i++)
+		if (reads(nest->ifs[i].stmt, var) && sn_pnd_contains(in, nest->ifs[i].stmt))
+			return true;
+	return false;
+}
+
+/* The statement of the store's block behind which the scalar has the value that is stored, and up to which
+ * the scalars' part does not need it; NULL if there is none. */
+static const struct sn_pnd_stmt *find_holder(const struct sn_nest *nest, int store)
+{
+	const struct sn_pnd_stmt *s = nest->assigns[store].stmt, *holder = NULL;
+	const struct sn_pnd_stmt *block = block_of(nest->loops[0].stmt->body, s);
+	const struct sn_pnd_var *var = s->rhs->var;
+	int left = 0;
 
 	for (int i = 0; i < nest->assign_count; i++)
-		if (i != index && nest->assigns[i].stmt->lhs->var == var)
-			return -1;
-	for (const struct sn_pnd_stmt *c = s->next; c; c = c->next) {
-		int store = c->kind == SN_S_ASSIGN ? index_of(nest, c) : -1;
-
-		if (store >= 0 && c->punct == '=' && c->rhs->kind == SN_E_VAR &&
-		    c->rhs->var == var && c->lhs->var->is_distributed &&
-		    c->lhs->var->type == var->type &&
-		    has_affine_subscripts(&nest->assigns[store]) && keeps_value(nest, store))
-			return store;
+		left += nest->assigns[i].stmt->lhs->var == var;
+	for (const struct sn_pnd_stmt *c = block ? block->first : s; c != s; c = c->next)
+		for (int i = 0; i < nest->assign_count; i++)
+			if (nest->assigns[i].stmt->lhs->var == var &&
+			    sn_pnd_contains(c, nest->assigns[i].stmt)) {
+				holder = c;
+				left--;
+			}
+	for (const struct sn_pnd_stmt *c = holder ? block->first : NULL; c; c = c->next) {
+		if (needs_scalar(nest, c, var))
+			return NULL;
+		if (c == holder)
+			break;
 	}
-	return -1;
+	return left ? NULL : holder;
+}
+
+/* "B[i][j] = t;" behind all assignments of t: reads t from there. */
+static void find_store(struct splitter *sp, int index)
+{
+	const struct sn_nest *nest = sp->nest;
+	const struct sn_pnd_var *var = nest->assigns[index].stmt->lhs->var;
+
+	for (int i = index + 1; i < nest->assign_count && sp->stored_by[index] < 0; i++) {
+		const struct sn_pnd_stmt *s = nest->assigns[i].stmt;
+
+		if (s->punct != '=' || s->rhs->kind != SN_E_VAR || s->rhs->var != var ||
+		    !s->lhs->var->is_distributed || s->lhs->var->type != var->type ||
+		    !has_affine_subscripts(&nest->assigns[i]) || !keeps_value(nest, i))
+			continue;
+		sp->holder[index] = find_holder(nest, i);
+		if (sp->holder[index])
+			sp->stored_by[index] = i;
+	}
 }
 
 static bool is_read_by_scalars(const struct splitter *sp, const struct sn_nest_ref *ref)
@@ -242,7 +299,8 @@ static bool find_order(struct splitter *sp)
 	const struct sn_nest *nest = sp->nest;
 
 	for (int i = 0; i < nest->assign_count; i++)
-		sp->stored_by[i] = sp->is_private[i] ? find_store(sp, i) : -1;
+		if (sp->is_private[i])
+			find_store(sp, i);
 	add_private(sp, SCALARS);
 	sp->elements_first = true;
 	if (may_run_first(sp, ELEMENTS))
@@ -361,16 +419,46 @@ static struct sn_pnd_stmt *copy_assign(const struct splitter *sp, const struct s
 	int index = index_of(sp->nest, s);
 	struct sn_pnd_stmt *copy;
 
-	if (index < 0 || !sp->is_in[part][index])
+	if (index < 0 || !sp->is_in[part][index] || (part == SCALARS && sp->stored_by[index] >= 0))
 		return NULL;
 	copy = shallow_copy(sp, s);
-	if (part == ELEMENTS)
-		return copy;
-	copy->lhs = copy_expr(sp, s->lhs);
-	copy->rhs = copy_expr(sp, sp->stored_by[index] >= 0
-					  ? sp->nest->assigns[sp->stored_by[index]].stmt->lhs
-					  : s->rhs);
+	if (part == SCALARS) {
+		copy->lhs = copy_expr(sp, s->lhs);
+		copy->rhs = copy_expr(sp, s->rhs);
+	}
 	return copy;
+}
+
+/* Does an assignment before this one read the same element into the same scalar? */
+static bool is_loaded(const struct splitter *sp, int index)
+{
+	for (int i = 0; i < index; i++)
+		if (sp->stored_by[i] == sp->stored_by[index])
+			return true;
+	return false;
+}
+
+/* What the scalars' part reads of elements behind a statement. */
+static struct sn_pnd_stmt *copy_loads(const struct splitter *sp, const struct sn_pnd_stmt *holder)
+{
+	struct sn_pnd_stmt *first = NULL;
+
+	for (int i = 0; i < sp->nest->assign_count; i++) {
+		const struct sn_pnd_stmt *store;
+		struct sn_pnd_stmt *load;
+
+		if (sp->stored_by[i] < 0 || !sp->is_in[SCALARS][i] || sp->holder[i] != holder ||
+		    is_loaded(sp, i))
+			continue;
+		store = sp->nest->assigns[sp->stored_by[i]].stmt;
+		load = shallow_copy(sp, sp->nest->assigns[i].stmt);
+		load->punct = '=';
+		load->lhs = copy_expr(sp, store->rhs);
+		load->rhs = copy_expr(sp, store->lhs);
+		load->next = first;
+		first = load;
+	}
+	return first;
 }
 
 static struct sn_pnd_stmt *copy_stmt(struct splitter *sp, const struct sn_pnd_stmt *s,
@@ -388,6 +476,10 @@ static struct sn_pnd_stmt *copy_block(struct splitter *sp, const struct sn_pnd_s
 		*last = copy_stmt(sp, c, part);
 		if (*last)
 			last = &(*last)->next;
+		if (part == SCALARS)
+			*last = copy_loads(sp, c);
+		for (; *last; last = &(*last)->next)
+			;
 	}
 	return copy->first ? copy : NULL;
 }

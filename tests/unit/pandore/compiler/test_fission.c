@@ -112,6 +112,13 @@ TEST(a_stored_scalar_is_read_from_its_element)
 			   " e = A[i - 1][j]; B[i][j] = e; d = d * 0.5 + e; }"),
 		     "{ i: j: e = A[i - 1][j]; B[i][j] = e; "
 		     "i: j: e = B[i][j]; d = d * 0.5 + e; } ");
+	CHECK_STRING(split("for (i = 0; i < N; i++) { e = 0; for (j = 0; j < N; j++) e += A[i][j];"
+			   " V[i] = e; d = d * 0.5 + e; }"),
+		     "{ i: e = 0; j: e += A[i][j]; V[i] = e; i: e = V[i]; d = d * 0.5 + e; } ");
+	/* what is stored is not what was needed before */
+	CHECK_STRING(
+		split("for (i = 0; i < N; i++) { e = V[i]; d = d * 0.5 + e; e = e * 2; V[i] = e; }"),
+		"{ i: e = V[i]; d = d * 0.5 + e; e = e * 2; i: e = V[i]; e = e * 2; V[i] = e; } ");
 	/* an element of another type holds another value */
 	CHECK_STRING(split("for (i = 0; i < N; i++) { e = V[i] / 3; F[i] = e; d = d * 0.5 + e; }"),
 		     "{ i: e = V[i] / 3; F[i] = e; i: e = V[i] / 3; d = d * 0.5 + e; } ");
