@@ -134,21 +134,6 @@ int sn_nest_chained(const struct sn_nest *nest, int loop, const struct sn_pnd_va
 
 /* ---- chains whose parts may run at the same time ---- */
 
-/* Reads and writes of a scalar in a loop. */
-static int count_uses(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var)
-{
-	int count = 0;
-
-	if (!s)
-		return 0;
-	count += sn_pnd_count_reads(s->lhs, var) + sn_pnd_count_reads(s->rhs, var) +
-		 sn_pnd_count_reads(s->cond, var);
-	for (const struct sn_pnd_stmt *c = s->first; c; c = c->next)
-		count += count_uses(c, var);
-	return count + count_uses(s->init, var) + count_uses(s->step, var) +
-	       count_uses(s->body, var) + count_uses(s->otherwise, var);
-}
-
 /* The only assignment of a scalar in a loop; -1: there are more. */
 static int only_assignment(const struct sn_nest *nest, int loop, const struct sn_pnd_var *var)
 {
@@ -231,7 +216,7 @@ static bool find_extremes(const struct sn_nest *nest, int loop, struct sn_nest_e
 		int uses = extreme == vars[i] ? 2 : 1;
 
 		if (!extreme || nest->assigns[assign].stmt->punct != '=' ||
-		    count_uses(nest->loops[loop].stmt, vars[i]) != uses)
+		    sn_pnd_count_uses(nest->loops[loop].stmt, vars[i]) != uses)
 			return false;
 		out[i].decided_by = -1;
 		for (int k = 0; k < count; k++)

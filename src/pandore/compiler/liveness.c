@@ -13,6 +13,20 @@ bool sn_pnd_contains(const struct sn_pnd_stmt *outer, const struct sn_pnd_stmt *
 	return sn_pnd_contains(outer->body, inner) || sn_pnd_contains(outer->otherwise, inner);
 }
 
+int sn_pnd_count_uses(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var)
+{
+	int count;
+
+	if (!s)
+		return 0;
+	count = sn_pnd_count_reads(s->lhs, var) + sn_pnd_count_reads(s->rhs, var) +
+		sn_pnd_count_reads(s->cond, var);
+	for (const struct sn_pnd_stmt *c = s->first; c; c = c->next)
+		count += sn_pnd_count_uses(c, var);
+	return count + sn_pnd_count_uses(s->init, var) + sn_pnd_count_uses(s->step, var) +
+	       sn_pnd_count_uses(s->body, var) + sn_pnd_count_uses(s->otherwise, var);
+}
+
 /*
  * Two questions on one walk. Within the region: is there a read before an assignment (`is_set` is
  * whether one came before)? Elsewhere: is there a read of what the region left (`is_left`)?

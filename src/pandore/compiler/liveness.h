@@ -12,6 +12,9 @@
 bool sn_pnd_is_private(const struct sn_pnd_stmt *phase_body, const struct sn_pnd_stmt *region,
 		       const struct sn_pnd_var *var);
 
+/** Reads and writes of a variable in a statement and all in it; NULL has none. */
+int sn_pnd_count_uses(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var);
+
 /** Whether `inner` is `outer` or stands in it. */
 bool sn_pnd_contains(const struct sn_pnd_stmt *outer, const struct sn_pnd_stmt *inner);
 

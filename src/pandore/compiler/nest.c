@@ -480,21 +480,6 @@ static bool collect_refs(struct sn_nest *nest, const struct sn_pnd_expr *e,
 	return true;
 }
 
-/* Reads and writes of a variable in a statement and all in it. */
-static int count_uses(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var)
-{
-	int count;
-
-	if (!s)
-		return 0;
-	count = sn_pnd_count_reads(s->lhs, var) + sn_pnd_count_reads(s->rhs, var) +
-		sn_pnd_count_reads(s->cond, var);
-	for (const struct sn_pnd_stmt *c = s->first; c; c = c->next)
-		count += count_uses(c, var);
-	return count + count_uses(s->init, var) + count_uses(s->step, var) +
-	       count_uses(s->body, var) + count_uses(s->otherwise, var);
-}
-
 const struct sn_pnd_expr *sn_nest_first_element(const struct sn_pnd_expr *e)
 {
 	const struct sn_pnd_expr *found;
@@ -539,7 +524,7 @@ static const struct sn_pnd_expr *added_by(const struct sn_nest *nest, const stru
 	/* an integer sum cuts off after each real value added */
 	if (sn_pnd_type_is_integer(s->lhs->type) && !sn_pnd_type_is_integer(e->type))
 		return NULL;
-	return count_uses(nest->loops[0].stmt, s->lhs->var) == uses ? e : NULL;
+	return sn_pnd_count_uses(nest->loops[0].stmt, s->lhs->var) == uses ? e : NULL;
 }
 
 static bool collect_assign(struct sn_nest *nest, const struct sn_pnd_stmt *s, int loop, int in_if)

@@ -31,20 +31,6 @@ static struct scalar *find_scalar(struct scalars *all, const struct sn_pnd_var *
 	return NULL;
 }
 
-static bool uses(const struct sn_pnd_stmt *s, const struct sn_pnd_var *var)
-{
-	if (!s)
-		return false;
-	if (sn_pnd_count_reads(s->rhs, var) || sn_pnd_count_reads(s->cond, var) ||
-	    (s->lhs && (s->lhs->var == var || sn_pnd_count_reads(s->lhs, var))))
-		return true;
-	for (const struct sn_pnd_stmt *c = s->first; c; c = c->next)
-		if (uses(c, var))
-			return true;
-	return uses(s->init, var) || uses(s->step, var) || uses(s->body, var) ||
-	       uses(s->otherwise, var);
-}
-
 /* The innermost loop that has all uses of a variable in the nest; -1 if there is none. */
 static int loop_of_uses(const struct sn_nest *nest, const struct sn_pnd_var *var)
 {
@@ -53,19 +39,21 @@ static int loop_of_uses(const struct sn_nest *nest, const struct sn_pnd_var *var
 	for (int l = 0; l < nest->loop_count; l++) {
 		const struct sn_nest_loop *loop = &nest->loops[l];
 
-		if (loop->parent != found || !uses(loop->stmt->body, var))
+		if (loop->parent != found || !sn_pnd_count_uses(loop->stmt->body, var))
 			continue;
-		if (uses(loop->stmt->init, var) || uses(loop->stmt->step, var) ||
+		if (sn_pnd_count_uses(loop->stmt->init, var) ||
+		    sn_pnd_count_uses(loop->stmt->step, var) ||
 		    sn_pnd_count_reads(loop->stmt->cond, var))
 			return NOBODY;
 		for (int m = l + 1; m < nest->loop_count; m++)
-			if (nest->loops[m].parent == found && uses(nest->loops[m].stmt, var))
+			if (nest->loops[m].parent == found &&
+			    sn_pnd_count_uses(nest->loops[m].stmt, var))
 				return found;
 		/* is it used beside this loop, too? */
 		for (int i = 0; found >= 0 && i < nest->assign_count; i++) {
 			const struct sn_pnd_stmt *s = nest->assigns[i].stmt;
 
-			if (nest->assigns[i].loop == found && uses(s, var))
+			if (nest->assigns[i].loop == found && sn_pnd_count_uses(s, var))
 				return found;
 		}
 		for (int i = 0; found >= 0 && i < nest->if_count; i++)
