@@ -1,5 +1,5 @@
 /*
- * for (...) { e = fabs(B[i] - A[i]); if (e > d) d = e; A[i] = B[i]; }
+ * for (...) { e = fabs(B[i] - A[i]); d += e; A[i] = B[i]; }
  *
  * Every node keeps d, so every node would run all of it, and need all of A and B. As two loops, one for d and
  * one for A, the second is divided, and the first is a chain (chains.h). Each part keeps the order of what
