@@ -1074,6 +1074,56 @@ def divided():
               f'{name}: divided, {messages} messages with {size} bytes, foretold', ran.stderr, got, (messages, size), told[-80:])
 
 
+# the same of arrays from malloc: flat, and by rows
+ALLOCATED = '''#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+double *kept;
+void keep(double *p) { kept = p; }
+double sum(const double *p, int n) { double s = 0; for (int i = 0; i < n; i++) s = s * 0.5 + p[i]; return s; }
+void drop(void *p) { free(p); }
+dist step(int n, double A[n][n] by block((n+P-1)/P,n) map regular(0,1) mode IN, double B[n][n] by block((n+P-1)/P,n) map regular(0,1))
+{ for (int i = 1; i < n - 1; i++) for (int j = 1; j < n - 1; j++) B[i][j] = 0.25 * (A[i-1][j] + A[i+1][j] + A[i][j-1] + A[i][j+1]); }
+int main(void)
+{
+	int n = 9;
+	double *A = (double *)malloc(sizeof(double) * n * n), (*B)[n] = calloc(n, sizeof(*B));
+	if (!A || B == NULL)
+		return 1;
+	for (int i = 0; i < n * n; i++) { A[i] = i * 7 % 11; B[i / n][i % n] = A[i]; }
+	for (int t = 0; t < 4; t++) {
+		step(n, A, B);
+		LOOK_HERE
+		step(n, B, A);
+	}
+	printf("%a %a %a\\n", sum(A, n * n), B[3][4], A[30]);
+	drop(B);
+	free(A);
+	return 0;
+}
+'''
+ALLOCATED_LOOKS = (('', True), ('A[40] = 3; B[4][4] += A[40];', True), ('memset(B, 0, n * 8);', True), ('printf("%a\\n", sum(&B[2][1], 3));', False),
+                   ('keep(A); kept[40] = t;', False), ('double *q = A; q[40] += 1;', False), ('*A = t; *(A + 40) = t;', False),
+                   ('double *q = (double *)B; q[40] += 1;', False))
+
+
+def allocated():
+    """Arrays from malloc stay on the nodes, too, where nobody else knows the address."""
+    for looks, stays in ALLOCATED_LOOKS:
+        source = ALLOCATED.replace('LOOK_HERE', looks)
+        text = re.sub(r' by block\([^)]*\)[^)]*\) map \w+\([^)]*\)| by block\(.*?,n\) map \w+\([^)]*\)| mode \w+', '', source)
+        write('stays.c', re.sub(r'^dist ', 'void ', text, flags=re.M))
+        subprocess.run(['gcc', '-w', '-ffp-contract=off', 'stays.c', '-o', 'stays_c'], check=True)
+        want = run('./stays_c').stdout
+        write('stays.pnd', source)
+        made = run(sonde, 'pandore', 'compile', 'stays.pnd', '-o', 'stays')
+        ran = run('./stays', '--nodes', '3')
+        run(sonde, 'pandore', 'compile', 'stays.pnd', '--emit-c', 'stays.c')
+        text = open('stays.c').read()
+        check(ran.stdout == want and want, f'arrays of malloc: {looks or "not looked at"}', made.stderr, ran.stderr, ran.stdout, want)
+        check(('pd_stay(A)' in text and 'pd_stay(B)' in text) == stays, f'arrays of malloc: {looks or "not looked at"} lets both stay: {stays}')
+
+
 def staying():
     """Arrays that stay on the nodes: the host sees what it would see, however it looks."""
     for looks in LOOKS:
@@ -1561,6 +1611,7 @@ def main():
         several_calls()
         divided()
         staying()
+        allocated()
         several_clocks()
         hosts()
         kept_lists()

@@ -15,7 +15,7 @@ enum { CALLS_FOLLOWED = 4 };
 struct looker {
 	struct sn_pnd_program *program;
 	const char *name;
-	int rank;
+	int parameter_rank, rank; /* of the phase's parameter; brackets behind an element's name */
 	bool is_global;
 };
 
@@ -433,6 +433,46 @@ static bool is_phase_call(const struct sn_pnd_program *program, size_t at)
 	       sn_pnd_find_phase(program, token_at(program, call)->text);
 }
 
+/* "double *A = malloc(...)", "double (*A)[n] = calloc(...)": nobody else knows that address. Returns the brackets
+ * behind an element's name, or 0. */
+static int rank_of_allocated(const struct sn_pnd_program *program, size_t at, int rank)
+{
+	static const char *const allocators[] = { "malloc", "calloc", "aligned_alloc", NULL };
+	bool is_of_rows = token_at(program, at - 2)->punct == '(';
+	size_t i = is_of_rows ? after_brackets(program, at + 2, rank - 1) : at + 1;
+	int depth = 0;
+
+	if (token_at(program, at - 1)->punct != '*' || token_at(program, at - 2)->punct == '*' ||
+	    (is_of_rows && token_at(program, at + 1)->punct != ')') || !i ||
+	    token_at(program, i)->punct != '=')
+		return 0;
+	do { /* a conversion in front of the call */
+		i++;
+		depth += token_at(program, i)->punct == '(';
+		depth -= token_at(program, i)->punct == ')';
+	} while (token_at(program, i)->kind != SN_TOK_END &&
+		 (depth || token_at(program, i)->punct == ')'));
+	return is_word(token_at(program, i), allocators) && token_at(program, i + 1)->punct == '('
+		       ? (is_of_rows ? rank : 1)
+		       : 0;
+}
+
+/* "if (!A)", "A == NULL", "sizeof(*A)": what needs no element. */
+static bool is_no_use(const struct sn_pnd_program *program, size_t at)
+{
+	static const char *const nulls[] = { "NULL", NULL }, *const sizes[] = { "sizeof", NULL };
+	uint32_t after = token_at(program, at + 1)->punct;
+
+	if (token_at(program, at - 1)->punct == '*')
+		return is_word(token_at(program, at - 2), sizes) ||
+		       (token_at(program, at - 2)->punct == '(' && after == ')' &&
+			is_word(token_at(program, at - 3), sizes));
+	if (token_at(program, at - 1)->punct == '!')
+		return after == ')' || after == SN_PUNCT2('|', '|') || after == SN_PUNCT2('&', '&');
+	return (after == SN_PUNCT2('=', '=') || after == SN_PUNCT2('!', '=')) &&
+	       is_word(token_at(program, at + 2), nulls);
+}
+
 /* Adds the mentions in one piece of the host; false if one of them may lead anywhere. */
 static bool add_mentions(const struct looker *l, const struct sn_pnd_host_item *item,
 			 int *declarations)
@@ -449,7 +489,10 @@ static bool add_mentions(const struct looker *l, const struct sn_pnd_host_item *
 		if (!is_name(program, i, l->name))
 			continue;
 		look.is_argument = is_phase_call(program, i);
-		switch (look.is_argument ? WHOLE : classify(program, i, l->rank, 0)) {
+		switch (look.is_argument				   ? WHOLE
+			: rank_of_allocated(program, i, l->parameter_rank) ? DECLARED
+			: is_no_use(program, i)				   ? SIZE
+						: classify(program, i, l->rank, 0)) {
 		case ELEMENT:
 		case WHOLE:
 			sn_vec_push(&program->looks, look);
@@ -476,15 +519,30 @@ static bool mentions(const struct sn_pnd_program *program, const struct sn_pnd_h
 	return false;
 }
 
+/* How many brackets an element of an array of this rank has in main(). */
+static int find_rank(const struct sn_pnd_program *program, const char *name, int rank)
+{
+	for (size_t h = 0; h < program->host.count; h++) {
+		const struct sn_pnd_host_item *item = &program->host.items[h];
+
+		for (size_t i = item->first_token + 2;
+		     item->kind == SN_HOST_MAIN && i <= item->last_token; i++)
+			if (is_name(program, i, name) && rank_of_allocated(program, i, rank))
+				return rank_of_allocated(program, i, rank);
+	}
+	return rank;
+}
+
 static void try_array(struct sn_pnd_program *program, const char *name, int rank)
 {
-	struct looker l = { program, name, rank, false };
+	struct looker l = { program, name, rank, rank, false };
 	size_t kept = program->looks.count;
 	int declarations = 0;
 	bool ok = true;
 
 	for (const struct sn_pnd_var *g = program->globals; g; g = g->next)
 		l.is_global |= !strcmp(g->name, name);
+	l.rank = find_rank(program, name, rank);
 	for (size_t h = 0; h < program->host.count && ok; h++) {
 		const struct sn_pnd_host_item *item = &program->host.items[h];
 
