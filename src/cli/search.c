@@ -473,12 +473,13 @@ static int resume_run(const struct sn_args *args)
 	int code = SN_EXIT_OK;
 	char folder[PATH_MAX];
 	sn_hosts_words words = { 0 };
+	bool had_hosts = !args->operand_count && realpath(sn_args_value(args, "resume"), folder) &&
+			 sn_hosts_words_read(folder, &words) && words.count;
+	sn_status status =
+		had_hosts ? again_execute(args, folder, &words, &err) : resume(args, &code, &err);
 
-	if (!args->operand_count && realpath(sn_args_value(args, "resume"), folder) &&
-	    sn_hosts_words_read(folder, &words) && words.count)
-		return again_execute(args, folder, &words, &err) == SN_OK ? code
-									  : sn_error_print(&err);
-	return resume(args, &code, &err) == SN_OK ? code : sn_error_print(&err);
+	sn_hosts_words_free(&words);
+	return status == SN_OK ? code : sn_error_print(&err);
 }
 
 static int search_run(const struct sn_args *args)

@@ -164,15 +164,17 @@ static const struct sn_nest_if *innermost_if(const struct sn_nest *nest, int ass
 static const struct sn_pnd_expr *compared_with(const struct sn_pnd_expr *cond,
 					       const struct sn_pnd_var *var, bool *is_largest)
 {
+	const struct sn_pnd_expr *left = cond->a, *right = cond->b;
 	bool is_left;
 
-	if (cond->kind != SN_E_BINARY || (cond->punct != '<' && cond->punct != '>'))
+	if (cond->kind != SN_E_BINARY || (cond->punct != '<' && cond->punct != '>') || !left ||
+	    !right)
 		return NULL;
-	is_left = cond->a->kind == SN_E_VAR && cond->a->var == var;
-	if (!is_left && !(cond->b->kind == SN_E_VAR && cond->b->var == var))
+	is_left = left->kind == SN_E_VAR && left->var == var;
+	if (!is_left && !(right->kind == SN_E_VAR && right->var == var))
 		return NULL;
 	*is_largest = is_left == (cond->punct == '<');
-	return is_left ? cond->b : cond->a;
+	return is_left ? right : left;
 }
 
 /* The scalar that this if makes larger or smaller; NULL if it does not. */
