@@ -545,14 +545,14 @@ static bool distance(const struct sn_affine *a, const struct sn_affine *b, int r
 }
 
 /* Accesses of one array, one of them a write: may the two loops be exchanged? Not if an element is accessed
- * again later in one counter and earlier in the other. */
+ * again later in one counter and earlier in the other. With `is_fixed` both distances must be known. */
 static bool allows_exchange(const struct sn_affine *a, const struct sn_affine *b, int rank, int x,
-			    int y, int64_t x_step, int64_t y_step)
+			    int y, int64_t x_step, int64_t y_step, bool is_fixed)
 {
 	int64_t dx, dy;
 	bool has_dx = distance(a, b, rank, x, y, &dx), has_dy = distance(a, b, rank, y, x, &dy);
 
-	if ((has_dx && !dx) || (has_dy && !dy))
+	if (!is_fixed && ((has_dx && !dx) || (has_dy && !dy)))
 		return true;
 	if (!has_dx || !has_dy)
 		return false;
@@ -561,7 +561,7 @@ static bool allows_exchange(const struct sn_affine *a, const struct sn_affine *b
 	return (dx >= 0 && dy >= 0) || (dx <= 0 && dy <= 0);
 }
 
-static bool is_permutable(const struct sn_nest *nest, int x, int y)
+static bool is_permutable(const struct sn_nest *nest, int x, int y, bool is_fixed)
 {
 	int64_t x_step = nest->loops[x].step, y_step = nest->loops[y].step;
 
@@ -574,12 +574,12 @@ static bool is_permutable(const struct sn_nest *nest, int x, int y)
 		for (int k = 0; k < nest->assign_count; k++)
 			if (nest->assigns[k].loop == y && nest->assigns[k].stmt->lhs->var == var &&
 			    !allows_exchange(w->subs, nest->assigns[k].subs, var->rank, x, y,
-					     x_step, y_step))
+					     x_step, y_step, is_fixed))
 				return false;
 		for (int k = 0; k < nest->ref_count; k++)
 			if (nest->refs[k].loop == y && nest->refs[k].expr->var == var &&
 			    !allows_exchange(w->subs, nest->refs[k].subs, var->rank, x, y, x_step,
-					     y_step))
+					     y_step, is_fixed))
 				return false;
 	}
 	return true;
@@ -629,6 +629,19 @@ static bool has_separate_counters(const struct sn_nest *nest, int key, int x, in
 	return true;
 }
 
+/* At a span's start the ranges of the inner loops must be known. */
+static bool has_known_bounds(const struct sn_nest *nest, int loop)
+{
+	for (int l = 0; l < nest->loop_count; l++) {
+		const struct sn_nest_loop *in = &nest->loops[l];
+
+		if (l != loop && sn_nest_is_inside(nest, l, loop) && !(in->low.ok && in->high.ok) &&
+		    in->bounds_depth >= nest->loops[loop].depth)
+			return false;
+	}
+	return true;
+}
+
 /* Replicated arrays and scalars that the body reads are not written by it: all its targets are
  * distributed and the key is uniform. So only distributed arrays can order its iterations. */
 static bool try_pipe(struct sn_nest *nest, int x)
@@ -636,12 +649,15 @@ static bool try_pipe(struct sn_nest *nest, int x)
 	struct sn_nest_loop *outer = &nest->loops[x], *inner;
 	const struct sn_pnd_stmt *child = only_child(outer->stmt->body);
 	int y = child && child->kind == SN_S_FOR ? sn_nest_loop_of(nest, child) : -1;
+	/* else one section a turn is enough, unless values move on from node to node */
+	bool has_spans = outer->governed >= 0 && outer->is_complete && has_known_bounds(nest, x);
 	int spans, strips;
 
 	if (y < 0 || !outer->is_uniform || !sn_nest_is_innermost(nest, y))
 		return false;
 	inner = &nest->loops[y];
-	if (names_loop(&inner->low, x) || names_loop(&inner->high, x) || !is_permutable(nest, x, y))
+	if (names_loop(&inner->low, x) || names_loop(&inner->high, x) ||
+	    !is_permutable(nest, x, y, has_spans))
 		return false;
 	find_key(nest, inner, y);
 	if (!inner->is_uniform)
@@ -676,21 +692,8 @@ static void try_swap(struct sn_nest *nest, int x)
 	    last->coef[y] || names_loop(&nest->loops[y].low, x) ||
 	    names_loop(&nest->loops[y].high, x) || !has_separate_counters(nest, outer->key, x, y))
 		return;
-	if (is_permutable(nest, x, y))
+	if (is_permutable(nest, x, y, false))
 		outer->swapped = y;
-}
-
-/* At a span's start the ranges of the inner loops must be known. */
-static bool has_known_bounds(const struct sn_nest *nest, int loop)
-{
-	for (int l = 0; l < nest->loop_count; l++) {
-		const struct sn_nest_loop *in = &nest->loops[l];
-
-		if (l != loop && sn_nest_is_inside(nest, l, loop) && !(in->low.ok && in->high.ok) &&
-		    in->bounds_depth >= nest->loops[loop].depth)
-			return false;
-	}
-	return true;
 }
 
 static void choose(struct sn_nest *nest, int loop);

@@ -104,6 +104,15 @@ TEST(floyd_warshall_in_columns_is_a_pipeline)
 	CHECK_INT(nest.loops[1].mode, SN_LOOP_PIPE);
 	CHECK_STRING(placed("A[i][k]"), "1+span");
 	CHECK_STRING(placed("A[k][j]"), "local");
+	/* in rows a section for each node's turn is enough */
+	plan(ROWS, "for (k = 0; k < 16; k++) for (i = 0; i < 16; i++) for (j = 0; j < 16; j++)"
+		   " if (A[i][k] + A[k][j] < A[i][j]) A[i][j] = A[i][k] + A[k][j];");
+	CHECK_INT(nest.loops[1].mode, SN_LOOP_SPANS);
+	CHECK_STRING(placed("A[k][j]"), "1+span");
+	/* a stencil with a condition moves on from node to node */
+	plan(ROWS, "for (i = 1; i < 16; i++) for (j = 0; j < 16; j++)"
+		   " if (A[i-1][j] > 3) A[i][j] = A[i-1][j] * 0.5;");
+	CHECK_INT(nest.loops[0].mode, SN_LOOP_PIPE);
 	/* later in i and earlier in j: the loops keep their order */
 	plan(COLUMNS, "for (i = 1; i < 16; i++) for (j = 0; j < 15; j++)"
 		      " if (A[i-1][j+1] < 3) A[i][j] = A[i-1][j+1];");
