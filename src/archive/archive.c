@@ -27,7 +27,7 @@ struct archiving {
 /* ---- folders ---- */
 
 struct names {
-	SN_VEC(char *) items;
+	sn_strings items;
 };
 
 static int by_bytes(const void *a, const void *b)
@@ -53,9 +53,7 @@ static struct names names_of(const char *folder)
 
 static void names_free(struct names *names)
 {
-	for (size_t i = 0; i < names->items.count; i++)
-		free(names->items.items[i]);
-	sn_vec_free(&names->items);
+	sn_vec_free_owned(&names->items);
 }
 
 static sn_status file_add(struct archiving *a, const char *name, const char *path,

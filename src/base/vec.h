@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #define SN_VEC(type)                                                                               \
 	struct {                                                                                   \
@@ -55,6 +56,16 @@ __attribute__((returns_nonnull)) void *sn_vec_grow(void *items, size_t *capacity
 	} while (0)
 
 void sn_vec_release(void *items);
+
+/* Of pointers to memory of malloc, which the vector owns. */
+#define sn_vec_free_owned(vec)                                                                     \
+	do {                                                                                       \
+		for (size_t sn_owned = 0; sn_owned < (vec)->count; sn_owned++)                     \
+			free((vec)->items[sn_owned]);                                              \
+		sn_vec_free(vec);                                                                  \
+	} while (0)
+
+typedef SN_VEC(char *) sn_strings;
 
 /** Whether an item of a vector of structs has this `name` (a member, char *). The last is looked at
  * first. */

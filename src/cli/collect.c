@@ -13,7 +13,7 @@
 
 /* Words for sonde record. Those that were made here are freed. */
 struct translation {
-	SN_VEC(char *) words;
+	sn_strings words;
 };
 
 static void add(struct translation *t, const char *option, const char *value)

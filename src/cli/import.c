@@ -83,9 +83,7 @@ static int import_run(const struct sn_args *args)
 		sn_record_extracts(result.path.chars, &archive);
 		printf("%s: %llu samples\n", result.path.chars, (unsigned long long)result.samples);
 	}
-	for (size_t i = 0; i < result.warnings.count; i++)
-		free(result.warnings.items[i]);
-	sn_vec_free(&result.warnings);
+	sn_vec_free_owned(&result.warnings);
 	sn_text_free(&result.path);
 	return status == SN_OK ? SN_EXIT_OK : sn_error_print(&err);
 }

@@ -109,7 +109,7 @@ struct parser {
 	const struct sn_command *command;
 	struct sn_args *args;
 	SN_VEC(struct sn_given) given;
-	SN_VEC(char *) operands;
+	sn_strings operands;
 };
 
 static sn_status option_take(struct parser *parser, size_t i, const char *value,

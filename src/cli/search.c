@@ -436,7 +436,7 @@ static sn_status resume(const struct sn_args *args, int *code, struct sn_error *
 
 /* Of a search with agents: the same command as it was, for the result alone. */
 static sn_status again_execute(const struct sn_args *args, const char *folder,
-			       const sn_hosts_words *words, struct sn_error *err)
+			       const sn_strings *words, struct sn_error *err)
 {
 	static const char *const kept[] = { "format", "check" };
 	word_vec all = { 0 };
@@ -472,13 +472,13 @@ static int resume_run(const struct sn_args *args)
 	struct sn_error err;
 	int code = SN_EXIT_OK;
 	char folder[PATH_MAX];
-	sn_hosts_words words = { 0 };
+	sn_strings words = { 0 };
 	bool had_hosts = !args->operand_count && realpath(sn_args_value(args, "resume"), folder) &&
 			 sn_hosts_words_read(folder, &words) && words.count;
 	sn_status status =
 		had_hosts ? again_execute(args, folder, &words, &err) : resume(args, &code, &err);
 
-	sn_hosts_words_free(&words);
+	sn_vec_free_owned(&words);
 	return status == SN_OK ? code : sn_error_print(&err);
 }
 

@@ -216,7 +216,7 @@ static sn_status view_show(const struct sn_args *args, const struct asked *asked
 static int command_run(const struct sn_command *command, const struct sn_args *args)
 {
 	struct sn_text *words = sn_alloc_zeroed(args->given_count + 1, sizeof(*words));
-	SN_VEC(char *) argv = { 0 };
+	sn_strings argv = { 0 };
 	struct sn_args theirs;
 	struct sn_error err;
 	int code;

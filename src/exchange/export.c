@@ -81,7 +81,7 @@ static sn_status export_folded(const struct sn_profile *profile,
 	const struct sn_program *program = profile->program;
 	struct sn_frames frames = { 0 };
 	struct sn_text line = { 0 };
-	SN_VEC(char *) lines = { 0 };
+	sn_strings lines = { 0 };
 	char room[512];
 
 	(void)err;
@@ -104,9 +104,7 @@ static sn_status export_folded(const struct sn_profile *profile,
 		sn_vec_push(&lines, sn_text_take(&line));
 	}
 	write_merged(lines.items, lines.count, out);
-	for (size_t i = 0; i < lines.count; i++)
-		free(lines.items[i]);
-	sn_vec_free(&lines);
+	sn_vec_free_owned(&lines);
 	sn_frames_free(&frames);
 	return SN_OK;
 }

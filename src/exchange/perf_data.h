@@ -102,7 +102,7 @@ struct sn_perf_import {
 struct sn_perf_import_result {
 	struct sn_text path;
 	uint64_t samples, without_stack;
-	SN_VEC(char *) warnings;
+	sn_strings warnings;
 };
 sn_status sn_perf_import(const char *path, const struct sn_perf_import *how,
 			 struct sn_perf_import_result *result, struct sn_error *err);

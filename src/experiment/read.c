@@ -28,7 +28,7 @@ static int names_compare(const void *a, const void *b)
 }
 
 struct names {
-	SN_VEC(char *) items;
+	sn_strings items;
 };
 
 /* Paths of the files of a folder that begin and end so, sorted, so that order never depends on it.
@@ -56,9 +56,7 @@ static struct names files_like(const char *folder, const char *prefix, const cha
 
 static void names_free(struct names *names)
 {
-	for (size_t i = 0; i < names->items.count; i++)
-		free(names->items.items[i]);
-	sn_vec_free(&names->items);
+	sn_vec_free_owned(&names->items);
 }
 
 static void warn(struct sn_experiment *e, const char *sentence)

@@ -70,7 +70,7 @@ struct recording {
 	bool is_stopped; /* a signal ended the sampling of a process that runs on */
 	struct sn_outside *outside;
 	int counter_fds[SN_COUNTERS_MAX]; /* events that count beside options->counters */
-	SN_VEC(char *) words;		  /* of a process that runs already */
+	sn_strings words;		  /* of a process that runs already */
 	bool has_title;			  /* which is the only word: it is no shell's */
 };
 
@@ -185,7 +185,7 @@ static void limits_give_back(const struct recording *r)
 /* The target's environment: ours, with LD_PRELOAD changed in place or added, settings last. */
 static char **environment_make(struct recording *r)
 {
-	SN_VEC(char *) words = { 0 };
+	sn_strings words = { 0 };
 	struct sn_text preload = { 0 }, settings = { 0 };
 	bool had_preload = false;
 
@@ -222,7 +222,7 @@ __attribute__((noreturn)) static void target_become(struct recording *r, char **
 	sigprocmask(SIG_SETMASK, &r->caller_mask, NULL);
 	execve(r->target.path, r->options->arguments, environment);
 	if (errno == ENOEXEC) { /* as execvp: a script without #! is for the shell */
-		SN_VEC(char *) words = { 0 };
+		sn_strings words = { 0 };
 
 		sn_vec_push(&words, (char *)"/bin/sh");
 		sn_vec_push(&words, r->target.path);
@@ -606,9 +606,7 @@ static void forget(struct recording *r)
 
 static void recording_free(struct recording *r)
 {
-	for (size_t i = 0; i < r->words.count; i++)
-		free(r->words.items[i]);
-	sn_vec_free(&r->words);
+	sn_vec_free_owned(&r->words);
 	if (r->outside)
 		sn_outside_close(r->outside, 0, NULL);
 	if (r->feeder.folder)

@@ -78,7 +78,7 @@ int main(int argc, char **argv)
 {
 	unsigned mutations = argc > 2 ? (unsigned)atoi(argv[2]) : 500;
 	DIR *folder = argc > 1 ? opendir(argv[1]) : NULL;
-	SN_VEC(char *) names = { 0 };
+	sn_strings names = { 0 };
 	struct dirent *entry;
 	char path[4096];
 

@@ -296,7 +296,7 @@ static void provenance_fill(const struct sn_report *report, struct sn_table *tab
 }
 
 struct names {
-	SN_VEC(char *) items;
+	sn_strings items;
 };
 
 /* "functions" -> "Functions" */
@@ -335,9 +335,7 @@ sn_status sn_report_write_xlsx(const struct sn_report *report, const char *path,
 	}
 	sn_vec_push(&sheets, (struct sn_xlsx_sheet){ .name = "Provenance", .table = &provenance });
 	status = sn_xlsx_write(path, sheets.items, sheets.count, err);
-	for (size_t i = 0; i < names.items.count; i++)
-		free(names.items.items[i]);
-	sn_vec_free(&names.items);
+	sn_vec_free_owned(&names.items);
 	sn_vec_free(&sheets);
 	sn_table_free(&provenance);
 	if (gains.column_count)

@@ -18,7 +18,7 @@ bool sn_host_is(const char *one, const char *other)
 	       (!longer[shorter] || (longer[shorter] == '.' && !memchr(longer, '.', shorter)));
 }
 
-static bool is_in(const sn_host_list *list, const char *name)
+static bool is_in(const sn_strings *list, const char *name)
 {
 	for (size_t i = 0; i < list->count; i++)
 		if (!strcmp(list->items[i], name))
@@ -26,7 +26,7 @@ static bool is_in(const sn_host_list *list, const char *name)
 	return false;
 }
 
-static void line_read(const char *line, size_t length, sn_host_list *out)
+static void line_read(const char *line, size_t length, sn_strings *out)
 {
 	const char *at;
 	size_t begin = 0, end;
@@ -50,7 +50,7 @@ static void line_read(const char *line, size_t length, sn_host_list *out)
 }
 
 sn_status sn_host_list_read_memory(const char *name, const char *chars, size_t length,
-				   sn_host_list *out, struct sn_error *err)
+				   sn_strings *out, struct sn_error *err)
 {
 	for (size_t begin = 0, end; begin < length && out->count <= SN_NODES_MOST;
 	     begin = end + 1) {
@@ -70,7 +70,7 @@ sn_status sn_host_list_read_memory(const char *name, const char *chars, size_t l
 	return SN_OK;
 }
 
-sn_status sn_host_list_read(const char *path, sn_host_list *out, struct sn_error *err)
+sn_status sn_host_list_read(const char *path, sn_strings *out, struct sn_error *err)
 {
 	struct sn_file_view view;
 	sn_status status = sn_file_map(path, &view, err);
@@ -80,11 +80,4 @@ sn_status sn_host_list_read(const char *path, sn_host_list *out, struct sn_error
 	status = sn_host_list_read_memory(path, (const char *)view.bytes, view.length, out, err);
 	sn_file_unmap(&view);
 	return status;
-}
-
-void sn_host_list_free(sn_host_list *list)
-{
-	for (size_t i = 0; i < list->count; i++)
-		free(list->items[i]);
-	sn_vec_free(list);
 }

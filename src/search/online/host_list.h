@@ -8,15 +8,12 @@
 #include "base/error.h"
 #include "base/vec.h"
 
-typedef SN_VEC(char *) sn_host_list;
-
 /** Each host once, in the file's order. SN_ERR_IO: it cannot be read. SN_ERR_USAGE: it names no host, or too many. The caller
- *  frees with sn_host_list_free in any case. */
-sn_status sn_host_list_read(const char *path, sn_host_list *out, struct sn_error *err);
+ *  frees with sn_vec_free_owned in any case. */
+sn_status sn_host_list_read(const char *path, sn_strings *out, struct sn_error *err);
 /** The same of bytes; `name` is the file's, for errors. */
 sn_status sn_host_list_read_memory(const char *name, const char *chars, size_t length,
-				   sn_host_list *out, struct sn_error *err);
-void sn_host_list_free(sn_host_list *list);
+				   sn_strings *out, struct sn_error *err);
 
 /** Whether two names are one host's: equal, or the one is the other without its domain. */
 bool sn_host_is(const char *one, const char *other);

@@ -614,7 +614,7 @@ void sn_hosts_free(struct sn_hosts *h)
 		sn_mri_window_free(&h->windows.items[i].window);
 	sn_vec_free(&h->windows);
 	sn_vec_free(&h->nodes);
-	sn_host_list_free(&h->awaited);
+	sn_vec_free_owned(&h->awaited);
 	sn_vec_free(&h->launchers);
 	sn_downlink_free(&h->down);
 	sn_map_free(&h->inners);

@@ -40,7 +40,7 @@ sn_status sn_hosts_words_write(const struct sn_hosts *h, struct sn_error *err)
 	return sn_file_writer_commit(&writer, err);
 }
 
-bool sn_hosts_words_read(const char *folder, sn_hosts_words *out)
+bool sn_hosts_words_read(const char *folder, sn_strings *out)
 {
 	char *path = sn_nodes_file(folder, "search.words");
 	struct sn_file_view view;
@@ -59,13 +59,6 @@ bool sn_hosts_words_read(const char *folder, sn_hosts_words *out)
 	}
 	sn_file_unmap(&view);
 	return is_whole;
-}
-
-void sn_hosts_words_free(sn_hosts_words *words)
-{
-	for (size_t i = 0; i < words->count; i++)
-		free(words->items[i]);
-	sn_vec_free(words);
 }
 
 /* ---- what is left ---- */

@@ -12,8 +12,6 @@
 #include "record/target.h"
 #include "search/online/hosts_parts.h"
 
-typedef SN_VEC(char *) sn_words;
-
 static bool is_shell(const char *word)
 {
 	static const char *const shells[] = { "ssh", "rsh", "oarsh" };
@@ -32,7 +30,7 @@ static const char *template_of(const char *kind)
 }
 
 /* A launcher of this program, of the agents, or a recording: what all of them are told. */
-static void words_add(const struct sn_hosts *h, const char *role, sn_words *words)
+static void words_add(const struct sn_hosts *h, const char *role, sn_strings *words)
 {
 	char own[4096];
 	ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
@@ -50,13 +48,6 @@ static void words_add(const struct sn_hosts *h, const char *role, sn_words *word
 		sn_vec_push(words, sn_strdup(*word));
 }
 
-static void words_free(sn_words *words)
-{
-	for (size_t i = 0; i < words->count; i++)
-		free(words->items[i]);
-	sn_vec_free(words);
-}
-
 /* A shell's words may have no braces, so the host is put in first; its name has nothing that a shell minds. */
 static char *with_host(const char *word, const char *host)
 {
@@ -71,7 +62,7 @@ static char *with_host(const char *word, const char *host)
 }
 
 /* ssh gives its words to a shell there. */
-static void words_quote(sn_words *words, size_t first)
+static void words_quote(sn_strings *words, size_t first)
 {
 	for (size_t i = first; i < words->count; i++) {
 		struct sn_text text = { 0 };
@@ -84,7 +75,7 @@ static void words_quote(sn_words *words, size_t first)
 
 void sn_hosts_agent_launch(struct sn_hosts *h, const char *host)
 {
-	sn_words words = { 0 };
+	sn_strings words = { 0 };
 	struct sn_text name = { 0 };
 	char *line = with_host(template_of(h->options->agents), host);
 	wordexp_t given = { 0 };
@@ -117,7 +108,7 @@ void sn_hosts_agent_launch(struct sn_hosts *h, const char *host)
 		_exit(127);
 	}
 	words.count--;
-	words_free(&words);
+	sn_vec_free_owned(&words);
 	if (pid > 0)
 		sn_vec_push(&h->launchers, pid);
 }
@@ -173,7 +164,7 @@ bool sn_hosts_has_launcher(const struct sn_hosts *h)
 
 sn_status sn_hosts_program_start(struct sn_hosts *h, struct sn_error *err)
 {
-	sn_words words = { 0 };
+	sn_strings words = { 0 };
 	char *const *given = h->options->record.arguments;
 
 	for (; *given && *given != h->options->program; given++)
@@ -193,6 +184,6 @@ sn_status sn_hosts_program_start(struct sn_hosts *h, struct sn_error *err)
 		_exit(errno == ENOENT ? SN_EXIT_COMMAND_NOT_FOUND : SN_EXIT_NOT_EXECUTABLE);
 	}
 	words.count--;
-	words_free(&words);
+	sn_vec_free_owned(&words);
 	return h->child > 0 ? SN_OK : sn_error_errno(err, "search: the program cannot be started");
 }

@@ -39,7 +39,7 @@ struct sn_hosts {
 	struct sn_journal journal;
 	bool has_journal, is_full; /* is_full: nothing more is taken */
 	SN_VEC(struct host_node) nodes;
-	sn_host_list awaited; /* that are to take part; none: whoever comes */
+	sn_strings awaited; /* that are to take part; none: whoever comes */
 	SN_VEC(struct host_window) windows;
 	SN_VEC(pid_t) launchers; /* of agents */
 	double scanned_s, began_s, asked_s, sent_s, answered_s, entered_s;

@@ -14,7 +14,7 @@
 enum { BYTES_MOST = 1 << 20 };
 
 /* "libm.so.6 => /lib/x86_64-linux-gnu/libm.so.6 (0x00007f...)", or the path alone. */
-static void line_read(const char *line, size_t length, sn_libraries *out)
+static void line_read(const char *line, size_t length, sn_strings *out)
 {
 	const char *end = memmem(line, length, " (0x", 4);
 	const char *arrow = end ? memmem(line, (size_t)(end - line), " => ", 4) : NULL;
@@ -24,7 +24,7 @@ static void line_read(const char *line, size_t length, sn_libraries *out)
 		sn_vec_push(out, strndup(path, (size_t)(end - path)));
 }
 
-void sn_libraries_read(const char *chars, sn_libraries *out)
+void sn_libraries_read(const char *chars, sn_strings *out)
 {
 	for (const char *line = chars, *end; *line; line = *end ? end + 1 : end) {
 		end = strchrnul(line, '\n');
@@ -74,7 +74,7 @@ __attribute__((noreturn)) static void loader_run(const char *loader, const char 
 	_exit(127);
 }
 
-void sn_libraries_list(const char *program, sn_libraries *out)
+void sn_libraries_list(const char *program, sn_strings *out)
 {
 	struct sn_text text = { 0 };
 	char bytes[4096];
@@ -100,11 +100,4 @@ void sn_libraries_list(const char *program, sn_libraries *out)
 	if (text.chars)
 		sn_libraries_read(text.chars, out);
 	sn_text_free(&text);
-}
-
-void sn_libraries_free(sn_libraries *libraries)
-{
-	for (size_t i = 0; i < libraries->count; i++)
-		free(libraries->items[i]);
-	sn_vec_free(libraries);
 }

@@ -6,13 +6,10 @@
 
 #include "base/vec.h"
 
-typedef SN_VEC(char *) sn_libraries;
-
 /** Paths of the files that the loader says it would map for a program, in its order; none for one without a loader. The
  *  program is not run. */
-void sn_libraries_list(const char *program, sn_libraries *out);
+void sn_libraries_list(const char *program, sn_strings *out);
 /** The same of what the loader prints. */
-void sn_libraries_read(const char *chars, sn_libraries *out);
-void sn_libraries_free(sn_libraries *libraries);
+void sn_libraries_read(const char *chars, sn_strings *out);
 
 #endif

@@ -219,7 +219,7 @@ static bool may_have(const char *path, const char *wanted)
 static sn_status library_find(const char *program, const char *wanted, struct sn_phase *out,
 			      struct sn_error *err)
 {
-	sn_libraries all = { 0 };
+	sn_strings all = { 0 };
 	size_t file_length, matches = 0;
 	uint32_t line;
 	const bool is_line = is_place(wanted, &file_length, &line);
@@ -238,7 +238,7 @@ static sn_status library_find(const char *program, const char *wanted, struct sn
 			free(path);
 		}
 	}
-	sn_libraries_free(&all);
+	sn_vec_free_owned(&all);
 	return matches ? status : SN_ERR_NOT_FOUND;
 }
 

@@ -53,9 +53,7 @@ void sn_evaluator_free(struct sn_evaluator *ev)
 {
 	if (!ev)
 		return;
-	for (size_t i = 0; i < ev->column_lists.count; i++)
-		free(ev->column_lists.items[i]);
-	sn_vec_free(&ev->column_lists);
+	sn_vec_free_owned(&ev->column_lists);
 	sn_map_free(&ev->columns_of);
 	sn_map_free(&ev->exists);
 	sn_vec_free(&ev->touched.items);

@@ -38,9 +38,7 @@ static void end(struct sn_perf_import_result *result, struct sn_experiment *e)
 {
 	sn_experiment_free(e);
 	sn_text_free(&result->path);
-	for (size_t i = 0; i < result->warnings.count; i++)
-		free(result->warnings.items[i]);
-	sn_vec_free(&result->warnings);
+	sn_vec_free_owned(&result->warnings);
 	CHECK_INT(system("rm -r imported perf.data"), 0);
 	CHECK(!chdir("/") && !rmdir(folder));
 }

@@ -5,14 +5,14 @@
 
 #include "harness/tap.h"
 
-static sn_status read_text(const char *text, sn_host_list *out, struct sn_error *err)
+static sn_status read_text(const char *text, sn_strings *out, struct sn_error *err)
 {
 	return sn_host_list_read_memory("f", text, strlen(text), out, err);
 }
 
 TEST(names_are_the_first_words)
 {
-	sn_host_list list = { 0 };
+	sn_strings list = { 0 };
 	struct sn_error err;
 
 	REQUIRE(read_text("# ours\n\n a slots=4\nme@b.site.org:8\r\n\tc#d\na max-slots=2\nd", &list,
@@ -22,12 +22,12 @@ TEST(names_are_the_first_words)
 	CHECK_STRING(list.items[1], "b.site.org");
 	CHECK_STRING(list.items[2], "c");
 	CHECK_STRING(list.items[3], "d");
-	sn_host_list_free(&list);
+	sn_vec_free_owned(&list);
 }
 
 TEST(a_file_without_hosts_is_a_mistake)
 {
-	sn_host_list list = { 0 };
+	sn_strings list = { 0 };
 	struct sn_error err;
 
 	CHECK_INT(read_text("", &list, &err), SN_ERR_USAGE);
@@ -35,7 +35,7 @@ TEST(a_file_without_hosts_is_a_mistake)
 	CHECK(strstr(err.sentence, "names no host"));
 	CHECK(sn_host_list_read("/nowhere/hosts", &list, &err) != SN_OK &&
 	      strstr(err.sentence, "/nowhere/hosts"));
-	sn_host_list_free(&list);
+	sn_vec_free_owned(&list);
 }
 
 TEST(a_name_without_its_domain_is_the_same_host)

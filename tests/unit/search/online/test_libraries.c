@@ -8,7 +8,7 @@
 
 TEST(what_the_loader_prints_is_read)
 {
-	sn_libraries all = { 0 };
+	sn_strings all = { 0 };
 
 	sn_libraries_read("\tlinux-vdso.so.1 (0x00007ffc)\n"
 			  "\tliba.so => not found\n"
@@ -21,12 +21,12 @@ TEST(what_the_loader_prints_is_read)
 	CHECK_STRING(all.items[0], "/lib/a b/libm.so.6");
 	CHECK_STRING(all.items[1], "/lib64/ld-linux-x86-64.so.2");
 	CHECK_STRING(all.items[2], "./libown.so");
-	sn_libraries_free(&all);
+	sn_vec_free_owned(&all);
 }
 
 TEST(a_program_has_a_c_library)
 {
-	sn_libraries all = { 0 };
+	sn_strings all = { 0 };
 	bool has_libc = false;
 	char *own = realpath("/proc/self/exe", NULL);
 
@@ -36,7 +36,7 @@ TEST(a_program_has_a_c_library)
 	for (size_t i = 0; i < all.count; i++)
 		has_libc |= strstr(all.items[i], "/libc.so") != NULL;
 	CHECK(has_libc);
-	sn_libraries_free(&all);
+	sn_vec_free_owned(&all);
 	sn_libraries_list("/etc/passwd", &all);
 	sn_libraries_list("/nowhere", &all);
 	CHECK_INT(all.count, 0);
