@@ -48,6 +48,7 @@ struct sn_pnd_var {
 	int64_t passed_value;
 
 	bool is_const;	    /* of a global: a constant, which phases and functions may read */
+	bool is_read_only;  /* of a local: declared const */
 	bool is_active;	    /* of a counter that its loop declares: in that loop now */
 	bool is_unknown;    /* stands for a name that was not declared: no further findings */
 	bool is_written;    /* so far in the text */

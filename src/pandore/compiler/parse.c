@@ -351,6 +351,7 @@ bool sn_pnd_parse_declarators(struct sn_pnd_parser *p, enum sn_pnd_type type,
 			return false;
 		var->is_const =
 			kind == SN_VAR_GLOBAL && p->is_constant && (var->init || var->init_list);
+		var->is_read_only = kind == SN_VAR_LOCAL && p->is_constant;
 	} while (sn_pnd_accept(p, ','));
 	return sn_pnd_expect(p, ';', "';' after the declaration");
 }

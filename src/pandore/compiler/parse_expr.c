@@ -2,6 +2,7 @@
  * Expressions, by recursive descent with one function for all binary operators. Types are resolved
  * on the way.
  */
+#include "pandore/compiler/headers.h"
 #include "pandore/compiler/parser.h"
 
 #include <string.h>
@@ -190,8 +191,16 @@ static bool parse_subscripts(struct sn_pnd_parser *p, struct sn_pnd_expr *e)
 
 static void report_undeclared(struct sn_pnd_parser *p, const struct sn_pnd_token *name)
 {
+	const struct sn_pnd_standard_macro *standard = sn_pnd_standard_macros;
 	const char *near = NULL;
 
+	while (standard->name && strcmp(standard->name, name->text) != 0)
+		standard++;
+	if (standard->name) {
+		sn_pnd_report(p->diags, name->pos, 12, "'%s' is of <%s>, which is not included",
+			      name->text, standard->header);
+		return;
+	}
 	for (const struct sn_pnd_scope *s = p->scope; s; s = s->outer)
 		for (const struct sn_pnd_var *v = s->vars; v; v = v->next)
 			if (!near && !v->is_unknown && sn_spelling_is_near(name->text, v->spelled))

@@ -63,10 +63,10 @@ static bool check_target(struct sn_pnd_parser *p, const struct sn_pnd_expr *lhs)
 {
 	struct sn_pnd_var *var = lhs->var;
 
-	if (var->is_const) {
+	if (var->is_const || var->is_read_only) {
 		sn_pnd_report(p->diags, lhs->pos, 6,
-			      "'%s' is a constant and cannot be assigned; declare a local",
-			      var->spelled);
+			      "'%s' is a constant and cannot be assigned; declare %s", var->spelled,
+			      var->is_const ? "a local" : "it without const");
 		return false;
 	}
 	if (var->kind == SN_VAR_PARAM && var->mode == SN_MODE_IN) {
@@ -516,10 +516,13 @@ static void parse_locals(struct sn_pnd_parser *p, struct sn_pnd_stmt ***last)
 {
 	enum sn_pnd_type type;
 
-	while (at_declaration(p) && (p->at += sn_pnd_at_word(p, "const"), true))
+	while (at_declaration(p)) {
+		p->is_constant = sn_pnd_at_word(p, "const");
+		p->at += p->is_constant;
 		if (!sn_pnd_parse_type(p, "a type", &type) ||
 		    !sn_pnd_parse_declarators(p, type, SN_VAR_LOCAL, &p->scope->vars, last))
 			skip_statement(p);
+	}
 }
 
 /* "dist NAME (", "TYPE NAME (" and "main (" stand outside of all braces. */

@@ -46,6 +46,9 @@ static const char *advice_on(const char *what, const struct sn_pnd_token *found)
 		{ NULL, "by", "; a distribution follows the array's extents, before mode" },
 		{ "condition", "=", "; a condition compares with ==" },
 		{ "assignment", "=", "; each assignment is a statement of its own" },
+		{ "expression", "++", "; ++ and -- are statements of their own" },
+		{ "expression", "--", "; ++ and -- are statements of their own" },
+		{ "')'", "=", "; an assignment has no value here and is a statement of its own" },
 		{ "assignment", "?", "; what depends on a condition is written with if and else" },
 	};
 

@@ -27,7 +27,7 @@ struct sn_pnd_parser {
 	struct sn_pnd_function *function; /* parsed now, or NULL */
 	int zone;
 	bool is_for_host;	     /* a finding was in what only C may have at file scope */
-	bool is_constant;	     /* the globals parsed now are declared const */
+	bool is_constant;	     /* the variables parsed now are declared const */
 	bool is_unclosed;	     /* the end of the body was found to be missing */
 	bool has_goto;		     /* in the body: its label is no finding of its own */
 	int loops;		     /* around, in the phase or function */

@@ -109,6 +109,8 @@ TEST(p06_in_parameters_are_not_assigned)
 		{ BODY_MODE("IN", "A[1]++;"), "6:2 P06" },
 		{ BODY_MODE("IN", "B[1] = 1; A[1] -= 2;"), "6:12 P06" },
 		{ PARAMS("const " A4 ", const float B[N]"), "" },
+		{ BODY("const int k = 2; k = 3;"), "6:19 P06" },
+		{ BODY("const double x = 2; double y; y = x; x += y;"), "6:39 P06" },
 		{ "#define P 1\ndist ph(const float A[4]) { A[0] = 1; }\nint main(void) { return 0; }\n",
 		  "2:29 P06" },
 	};
@@ -331,4 +333,14 @@ TEST(the_caret_stands_under_its_column)
 		     "t.pnd:6:20: error: P12: 'y' is not declared; declare it at the start of the "
 		     "phase, or make it a parameter\n"
 		     "    \tB[0] = /* \\x1b[2J */ y;\n    \t                     ^\n");
+}
+
+TEST(what_c_has_and_phases_have_not_is_told_with_what_to_write)
+{
+	CHECK(strstr(printed(BODY("B[0] = A[1] * (B[0] = 2);")),
+		     "found '='; an assignment has no value here and is a statement of its own"));
+	CHECK(strstr(printed(BODY("B[0] = ++B[1];")),
+		     "found '++'; ++ and -- are statements of their own"));
+	CHECK(strstr(printed(BODY("B[0] = DBL_MAX;")),
+		     "'DBL_MAX' is of <float.h>, which is not included"));
 }
