@@ -24,7 +24,7 @@ enum { RESTARTS = 6 };
 struct asked {
 	struct sn_search_options options;
 	const char *experiment, *format;
-	double check; /* a severity; NaN-free: above 1 means not given */
+	double check; /* a severity; infinite: not given */
 	/* of a program that is run */
 	bool is_online;
 	long long restarts, steps;
@@ -57,6 +57,13 @@ sn_status sn_search_fanout_read(const struct sn_args *args, uint32_t *out, struc
 				      SN_FANOUT_MOST, sn_args_value(args, "fanout"));
 	*out = (uint32_t)fanout;
 	return status;
+}
+
+enum sn_severity sn_search_severity_read(const struct sn_args *args)
+{
+	const char *word = sn_args_value(args, "severity");
+
+	return word && !strcmp(word, "rate") ? SN_SEVERITY_RATE : SN_SEVERITY_LOST;
 }
 
 static bool is_experiment(const char *operand)
@@ -149,7 +156,7 @@ static sn_status asked_read(const struct sn_args *args, struct asked *out, struc
 		sn_search_share_read(args, "threshold", 0.05, &out->options.threshold, err);
 
 	if (status == SN_OK)
-		status = sn_search_share_read(args, "check", 2, &out->check, err);
+		status = sn_search_share_read(args, "check", INFINITY, &out->check, err);
 	if (status == SN_OK)
 		status = sn_search_share_read(args, "budget", 1, &out->budget, err);
 	if (status == SN_OK)
@@ -163,6 +170,7 @@ static sn_status asked_read(const struct sn_args *args, struct asked *out, struc
 	out->suspend = suspend_of(sn_args_value(args, "suspend"));
 	out->options.strategy = sn_args_value(args, "strategy");
 	out->options.start = sn_args_value(args, "start");
+	out->options.severity = sn_search_severity_read(args);
 	out->options.steps_most = (uint32_t)out->steps;
 	out->options.mode = "experiment";
 	out->options.first.executions = 1;
@@ -283,9 +291,9 @@ static const char *passed_value(const char *value, bool is_path)
 /* What hosts need to search as the front does. The texts live as long as the process. */
 static void passed_list(const struct sn_args *args, word_vec *out)
 {
-	static const char *const passed[] = { "strategy",  "start",    "properties",
-					      "threshold", "steps",    "arch",
-					      "suspend",   "max-time", "fanout" };
+	static const char *const passed[] = { "strategy", "start", "properties", "threshold",
+					      "severity", "steps", "arch",	 "suspend",
+					      "max-time", "fanout" };
 
 	for (size_t i = 0; i < args->given_count; i++) {
 		const char *name = args->command->options[args->given[i].option].name;
@@ -419,8 +427,8 @@ static sn_status program_search(const struct sn_args *args, const struct asked *
 static sn_status resume(const struct sn_args *args, int *code, struct sn_error *err)
 {
 	struct sn_simulated simulated = { 0 };
-	double check = 2;
-	sn_status status = sn_search_share_read(args, "check", 2, &check, err);
+	double check = INFINITY;
+	sn_status status = sn_search_share_read(args, "check", INFINITY, &check, err);
 
 	if (status == SN_OK && args->operand_count)
 		status = sn_error_set(err, SN_ERR_USAGE, "--resume takes no operand; what is '%s'?",
@@ -523,6 +531,7 @@ static const struct sn_option search_options[] = {
 	{ "properties", 'P', "FILE", "a file of properties, or a folder of *.prop; may be repeated",
 	  NULL },
 	{ "threshold", 't', "SHARE", "report severities above this (default 0.05)", NULL },
+	SN_SEVERITY_OPTION,
 	{ "check", 0, "SHARE", "exit with 1 if a severity reaches this", NULL },
 	{ "format", 'f', "FORMAT", "how to print: text, json or xml", "text|json|xml" },
 	{ "launch", 0, "COMMAND", "start the program by this, such as 'mpirun -n 4'", NULL },

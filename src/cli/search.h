@@ -14,6 +14,15 @@ sn_status sn_search_share_read(const struct sn_args *args, const char *name, dou
 		"fanout", 0, "N", "children of an inner agent at most (32 unless said)", NULL      \
 	}
 sn_status sn_search_fanout_read(const struct sn_args *args, uint32_t *out, struct sn_error *err);
+/** Reads --severity: lost unless said. */
+enum sn_severity sn_search_severity_read(const struct sn_args *args);
+#define SN_SEVERITY_OPTION                                                                                          \
+	{                                                                                                           \
+		"severity", 0, "UNIT",                                                                              \
+			"what severities are: lost (lane-seconds lost over wall time times lanes, the default) or " \
+			"rate (a property's own ratio, such as misses over accesses, where it states one)",         \
+			"lost|rate"                                                                                 \
+	}
 /** Prints a result (format NULL: text); the exit status: 1 if a severity reaches `check`. */
 int sn_search_answer(const struct sn_search *search, const char *format, double check);
 

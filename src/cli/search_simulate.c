@@ -1,4 +1,5 @@
 /* sonde search simulate: a search over simulated hosts, with real agents and the faults of a file. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,7 +28,7 @@ static sn_status options_read(const struct sn_args *args, struct sn_simulate_opt
 		sn_search_share_read(args, "threshold", 0.05, &out->search.threshold, err);
 
 	if (status == SN_OK)
-		status = sn_search_share_read(args, "check", 2, check, err);
+		status = sn_search_share_read(args, "check", INFINITY, check, err);
 	if (status == SN_OK)
 		status = sn_search_fanout_read(args, &out->fanout, err);
 	if (status == SN_OK)
@@ -39,6 +40,7 @@ static sn_status options_read(const struct sn_args *args, struct sn_simulate_opt
 	out->output = sn_args_value(args, "output");
 	out->search.strategy = sn_args_value(args, "strategy");
 	out->search.start = sn_args_value(args, "start");
+	out->search.severity = sn_search_severity_read(args);
 	out->is_quiet = sn_args_flag(args, "quiet");
 	return status;
 }
@@ -48,7 +50,7 @@ static int simulate_run(const struct sn_args *args)
 	struct sn_simulate_options options = { 0 };
 	struct sn_simulated simulated = { 0 };
 	struct sn_error err;
-	double check = 2;
+	double check = INFINITY;
 	size_t errors;
 	int code;
 	sn_status status = options_read(args, &options, &check, &err);
@@ -74,6 +76,7 @@ static const struct sn_option simulate_options[] = {
 	{ "start", 0, "PROPERTY", "where the strategies property and data begin", NULL },
 	{ "threshold", 't', "SHARE", "report severities above this (default 0.05)", NULL },
 	{ "steps", 0, "N", "end the search after N steps", NULL },
+	SN_SEVERITY_OPTION,
 	{ "check", 0, "SHARE", "exit with 1 if a severity reaches this", NULL },
 	{ "format", 'f', "FORMAT", "how to print: text, json or xml", "text|json|xml" },
 	{ "output", 'o', "FOLDER", "name of the folder with journal and spools", NULL },

@@ -173,6 +173,9 @@ const struct sn_explanation sn_explained_values[] = {
 	/* ---- kinds of sample packets ---- */
 	{ "place", "searched", "Of the last search: a property that says where time is spent.",
 	  "property" },
+	{ "rate", "searched",
+	  "Of the last search: a property whose severity is its own ratio, as --severity rate asked for.",
+	  "property" },
 	{ "unmeasured", "searched",
 	  "Of the last search: a property that no source of the run can measure; the explanation says "
 	  "what would help.",

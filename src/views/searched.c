@@ -134,7 +134,8 @@ static const struct sn_explanation searched_words[] = {
 	{ "severity", "share",
 	  "Lane-seconds lost, over the wall time of the phase times its lanes: 0.25 of a process of four "
 	  "threads means that one of them could as well have been away. Properties that say where time "
-	  "is spent (kind 'place') have what is spent there.",
+	  "is spent (kind 'place') have what is spent there. Of kind 'rate' it is the property's own ratio, "
+	  "such as misses over accesses.",
 	  "property" },
 	{ "severity_low", "share", "The lower end of its 95 % interval.", "severity_high" },
 	{ "severity_high", "share", "The upper end of its 95 % interval.", "severity_low" },

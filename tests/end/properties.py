@@ -209,6 +209,20 @@ def words(t):
     t.check(rows[0]['severity'] == 1 and "'Big' claims a severity of 3" in done.stderr, 'a severity above 1 is a warning')
 
 
+def rates(t):
+    """A loop that one of n threads runs alone has imbalance n - 1, exactly."""
+    for threads in (2, 3, 7, 16, 64):
+        with open('one.json', 'w') as out:
+            json.dump({'schema': 'sonde.tables/1', 'phase_s': 1, 'processes': [{'process': 0, 'threads': list(range(threads))}],
+                       'regions': [{'region': 'r', 'kind': 'parallel'}, {'region': 'l', 'kind': 'loop'}],
+                       'metrics': [{'metric': m, 'region': r, 'thread': n, 'value': .3 if n == 1 else 0}
+                                   for n in range(threads) for m, r in (('body', 'r'), ('loop_body', 'l'))]}, out)
+        got = {r['property']: r['rate'] for r in json.loads(t.run('properties', 'eval', '--tables', 'one.json').stdout)['rows']
+               if r['state'] == 'proven'}
+        t.equal([got.get('ImbalanceInParallelRegion'), got.get('ImbalanceInParallelLoop')], [threads - 1] * 2,
+                f'one of {threads} threads works: the imbalance is {threads - 1}')
+
+
 def damaged(t):
     """A mark that means nothing, put before any word of a file, is reported at its place."""
     rng, faults, places = random.Random(1), [], []
@@ -248,6 +262,7 @@ def main():
     shipped(t)
     refinements(t)
     words(t)
+    rates(t)
     damaged(t)
     t.done()
 

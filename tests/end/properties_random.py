@@ -271,6 +271,10 @@ class Maker:
         for clause in ('confidence', 'severity'):
             p[clause] = {n: self.expr(PLAIN, 2) for n in rng.sample(named, rng.randint(1, len(named)))} \
                 if named and rng.random() < .4 else self.expr(PLAIN, 3)
+        p['rate'] = None
+        if rng.random() < .4:
+            p['rate'] = {n: self.expr(PLAIN, 2) for n in rng.sample(named, rng.randint(1, len(named)))} \
+                if named and rng.random() < .4 else self.expr(PLAIN, 3)
         p['evidence'] = [(self.fresh('e'), self.expr(rng.choice(list(UNITS.values())), 2))
                          for _ in range(rng.randint(0, 2))]
         return p
@@ -332,6 +336,7 @@ def show_property(p, rng):
     rest = [f'condition {" or ".join((f"{n}: " if n else "") + show(e) for n, e in p["conditions"])};',
             f'confidence {show_guarded(p["confidence"])};', f'severity {show_guarded(p["severity"])};']
     rest += [f'when {show(p["when"])};'] if p['when'] else []
+    rest += [f'rate {show_guarded(p["rate"])};'] if p['rate'] else []
     rest += [f'evidence {n} = {show(e)};' for n, e in p['evidence']]
     rng.shuffle(rest)
     return f'property {p["name"]}({contexts}) {{ {" ".join(clauses + rest)} }}\n'
@@ -531,7 +536,7 @@ class Evaluator:
         for name, e in p['lets']:
             env[name] = self.ev(e, env)
         clamp = lambda x: None if x is None else max(0, min(1, x))
-        row = {'severity': None, 'confidence': None, 'condition': None}
+        row = {'severity': None, 'rate': None, 'confidence': None, 'condition': None}
         given = self.ev(p['when'], env) if p['when'] else True
         values = [(n, self.ev(e, env)) for n, e in p['conditions']]
         held = [n for n, v in values if v is True]
@@ -545,6 +550,7 @@ class Evaluator:
                 row['state'] = 'not_measurable'
             else:
                 row.update(state='proven', condition=held[0], severity=clamp(severity),
+                           rate=self.guarded(p['rate'], held, env) if p['rate'] else None,
                            confidence=clamp(self.guarded(p['confidence'], held, env)))
         row['evidence'] = {n: self.ev(e, env) for n, e in p['evidence']}
         return row
@@ -588,7 +594,7 @@ def note_levels(p, levels):
                 return
             for x in e:
                 walk(x)
-    for part in ('lets', 'when', 'conditions', 'confidence', 'severity', 'evidence'):
+    for part in ('lets', 'when', 'conditions', 'confidence', 'severity', 'rate', 'evidence'):
         walk(p[part])
 
 
@@ -602,7 +608,7 @@ def close(a, b):
 
 def same(got, want):
     return (got['state'] == want['state'] and got['condition'] == want['condition'] and
-            close(got['severity'], want['severity']) and close(got['confidence'], want['confidence']) and
+            close(got['severity'], want['severity']) and close(got['rate'], want['rate']) and close(got['confidence'], want['confidence']) and
             (got['state'] == 'not_measurable' or not got['needs']) and
             got['evidence'].keys() == want['evidence'].keys() and
             all(close(got['evidence'][k], want['evidence'][k]) for k in want['evidence']))

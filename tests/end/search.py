@@ -37,9 +37,9 @@ static void end(void *state)
 }
 SONDE_STRATEGY_EXPORT const struct sonde_strategy sonde_strategy = { SONDE_STRATEGY_ABI, "crash", "crashes", 0, first, refine, end };
 '''
-TOP = {'schema', 'experiment', 'program', 'exit_status', 'strategy', 'mode', 'phase', 'steps', 'properties', 'not_measurable',
+TOP = {'schema', 'experiment', 'program', 'exit_status', 'strategy', 'mode', 'severity_unit', 'phase', 'steps', 'properties', 'not_measurable',
        'agents', 'results', 'complete'}
-ROW = set('property severity severity_low severity_high confidence condition region_kind region function file line_first '
+ROW = set('property severity severity_unit severity_low severity_high confidence condition region_kind region function file line_first '
           'line_last data data_file data_line processes threads members severity_min severity_max classes evidence sources '
           'step path refined'.split())
 
@@ -252,6 +252,32 @@ def page(t):
         t.equal(wide, [0], 'properties stand on a narrow page whole')
 
 
+def rates(t):
+    """With --severity rate a property has its own ratio, and every output says so."""
+    lost, _ = search(t, '-e', 'team.run', '--threshold', '0')
+    found, done = search(t, '-e', 'team.run', '--threshold', '0', '--severity', 'rate')
+    row = (rows(found, 'ImbalanceInParallelRegion', 'parallel region of unbalanced') or [{'evidence': {}}])[0]
+    t.check(row.get('severity_unit') == found['severity_unit'] == 'rate' and
+            abs(row['severity'] - (row['evidence']['most_over_mean'] - 1)) < 1e-9, 'an imbalance is its own ratio', done.stderr, row)
+    hot = rows(found, 'HotRegion')
+    t.check(hot and all(r['severity_unit'] == 'lost' for r in hot) and lost['severity_unit'] == 'lost' and
+            all(r['severity_unit'] == 'lost' for r in lost['properties']), 'what states no rate stays what it is', hot[:1])
+    text = t.run('search', '-e', 'team.run', '--threshold', '0', '--severity', 'rate').stdout
+    t.check(re.search(r'By rate, as each property defines it.*rate   ImbalanceInParallelRegion', text, re.S) and 'lost   ' in text and
+            'rate ' not in t.run('search', '-e', 'team.run', '--threshold', '0').stdout, 'the text says which is which', text)
+    kinds = {r['property']: r['kind'] for r in t.show('searched', 'team.run')['rows']}
+    t.check(kinds.get('ImbalanceInParallelRegion') == 'lost', 'what was searched last is kept', kinds)
+    t.run('search', '-e', 'team.run', '--threshold', '0', '--severity', 'rate')
+    kinds = {r['property']: r['kind'] for r in t.show('searched', 'team.run')['rows']}
+    t.check(kinds.get('ImbalanceInParallelRegion') == 'rate' and kinds.get('HotRegion') == 'place', 'so do the rows that the page has', kinds)
+    tree = xml.etree.ElementTree.fromstring(t.run('search', '-e', 'team.run', '--threshold', '0', '--severity', 'rate', '--format', 'xml').stdout)
+    space = '{http://www.lrr.in.tum.de/Periscope}'
+    units = {p.find(space + 'name').text: p.find(f'{space}addInfo/{space}severity_unit').text for p in tree.findall(space + 'property')}
+    t.check(units.get('ImbalanceInParallelRegion') == 'rate' and units.get('HotRegion') == 'lost', 'so does XML', units)
+    t.equal(t.run('search', '-e', 'team.run', '--severity', 'ratio').returncode, 2, 'there is no third one')
+    search(t, '-e', 'team.run')
+
+
 def own_property(t):
     with open('own.prop', 'w') as out:
         out.write('property Busy(r: region) { condition cpu(r) > 0 s; confidence confidence(cpu);\n'
@@ -349,6 +375,7 @@ def main():
     formats(t)
     shown(t)
     page(t)
+    rates(t)
     own_property(t)
     strategies(t, reference)
     ranks(t)

@@ -13,6 +13,37 @@ static const char tables_text[] =
 	"{\"metric\":\"own\",\"region\":\"a\",\"process\":0,\"thread\":1,\"value\":1},"
 	"{\"metric\":\"misses\",\"level\":\"L2\",\"region\":\"a\",\"data\":\"d\",\"thread\":1,\"value\":1}]}";
 
+struct telling {
+	struct sn_evaluator *evaluator;
+	const struct sn_property *property;
+	struct sn_text text;
+};
+
+static void context_tell(const uint32_t keys[SN_KEYS], void *context)
+{
+	struct telling *t = context;
+	struct sn_verdict verdict;
+
+	sn_property_evaluate(t->evaluator, t->property, keys, &verdict);
+	sn_prop_text_print(t->evaluator, t->property->explain, &t->text);
+}
+
+/* Verdicts by rate, and what they say. */
+static void texts_print(const struct sn_library *library, struct sn_tables *tables)
+{
+	static const uint32_t none[SN_KEYS] = { SN_ALL, SN_ALL, SN_ALL, SN_ALL,
+						SN_ALL, SN_ALL, SN_ALL };
+	struct telling t = { .evaluator = sn_evaluator_new(tables, SN_SEVERITY_RATE) };
+
+	for (size_t i = 0; i < library->properties.count; i++) {
+		t.property = library->properties.items[i];
+		if (t.property->explain && !t.property->file->is_shipped)
+			sn_property_contexts(tables, t.property, none, context_tell, &t);
+	}
+	sn_text_free(&t.text);
+	sn_evaluator_free(t.evaluator);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	struct sn_library *library;
@@ -32,6 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	    sn_tables_read_memory("t", tables_text, strlen(tables_text), &tables, NULL) == SN_OK) {
 		sn_prop_file_print(sn_vec_last(&library->files), &text);
 		sn_verdicts_write(library, tables, out);
+		texts_print(library, tables);
 	}
 	sn_tables_free(tables);
 	sn_text_free(&text);

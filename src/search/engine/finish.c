@@ -101,7 +101,9 @@ static void places_settle(struct sn_search *s)
 			}
 		if (!has_inside)
 			continue;
-		outer->refined = inside >= explains * loss_of(outer);
+		/* rates of places do not add up: the inner ones say more */
+		outer->refined = sn_finding_unit(s, outer) == SN_SEVERITY_RATE ||
+				 inside >= explains * loss_of(outer);
 		if (!outer->refined)
 			inside_leave_out(s, outer);
 	}

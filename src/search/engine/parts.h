@@ -16,6 +16,9 @@ sn_status sn_search_load(struct sn_search *search, struct sn_error *err);
 /** Whether a need of a metric was measured and refused: it cost more than the budget allows. */
 bool sn_search_is_refused(const struct sn_search *search, const struct sn_metric *metric,
 			  size_t need);
+/** The ends of a severity's 95 % interval; a rate has no upper bound. */
+double sn_finding_low(const struct sn_finding *finding);
+double sn_finding_high(const struct sn_search *search, const struct sn_finding *finding);
 /** Says which findings others explain, leaves parts out, and orders by severity. */
 void sn_search_finish(struct sn_search *search);
 

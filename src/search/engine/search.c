@@ -35,6 +35,11 @@ const struct sn_property *sn_finding_property(const struct sn_search *s,
 	return s->library->properties.items[finding->what.property];
 }
 
+enum sn_severity sn_finding_unit(const struct sn_search *s, const struct sn_finding *finding)
+{
+	return sn_severity_of(sn_finding_property(s, finding), s->options.severity);
+}
+
 const struct sn_member *sn_finding_region(const struct sn_search *s,
 					  const struct sn_finding *finding)
 {
@@ -300,7 +305,7 @@ static void lacking_measure(struct sn_search *s, size_t first, size_t end,
 	s->options.measuring.measure(s->options.measuring.context, s, sources, step);
 	s->options.measuring.available &= ~sources;
 	sn_evaluator_free(s->evaluator); /* it knows where there was no value */
-	s->evaluator = sn_evaluator_new(s->recorded->tables);
+	s->evaluator = sn_evaluator_new(s->recorded->tables, s->options.severity);
 }
 
 /* Where the phase can be measured no more, further steps are on what is there. */
@@ -317,7 +322,7 @@ static void measure_anew(struct sn_search *s, struct sn_search_step *step)
 	}
 	s->recorded = recorded;
 	sn_evaluator_free(s->evaluator);
-	s->evaluator = sn_evaluator_new(recorded->tables);
+	s->evaluator = sn_evaluator_new(recorded->tables, s->options.severity);
 }
 
 /* ---- steps ---- */
@@ -472,7 +477,7 @@ sn_status sn_search_begin(struct sn_recorded *recorded, const struct sn_library 
 	s->options = *options;
 	s->phase = (struct sn_search_phase){ .executions = 1, .mean_s = recorded->tables->phase_s };
 	s->exit_status = recorded->profile ? recorded->profile->experiment->exit_status : -1;
-	s->evaluator = sn_evaluator_new(recorded->tables);
+	s->evaluator = sn_evaluator_new(recorded->tables, s->options.severity);
 	s->unmeasurable = sn_alloc_zeroed(library->properties.count + 1, 1);
 	sn_search_host(s);
 	status = start_check(s, err);

@@ -67,6 +67,7 @@ struct sn_search_options {
 	const char *strategy; /* a name, or a path of a shared object; NULL: "time" */
 	const char *start;    /* a property; NULL: none */
 	double threshold;
+	enum sn_severity severity;	  /* what severities are, where properties have both */
 	uint32_t steps_most;		  /* 0: no limit of the user's */
 	const char *mode;		  /* "experiment", "restart" */
 	struct sn_measuring measuring;	  /* all zero: what is there must do */
@@ -153,6 +154,8 @@ void sn_search_settle(struct sn_search *search);
 /** Lanes of all processes of some tables. */
 double sn_search_lanes(const struct sn_tables *tables);
 
+/** What the severity of a finding is. */
+enum sn_severity sn_finding_unit(const struct sn_search *search, const struct sn_finding *finding);
 /** Whether a property says where, and is no loss. */
 bool sn_search_is_locator(const struct sn_property *property);
 /** Whether a region's values are its own alone, without what it holds or calls: none stands for another. */

@@ -23,6 +23,18 @@ static void line_write(struct sn_json *json, const char *key, uint32_t line)
 		sn_json_member_null(json, key);
 }
 
+double sn_finding_low(const struct sn_finding *f)
+{
+	return fmax(0, f->severity * f->confidence);
+}
+
+double sn_finding_high(const struct sn_search *s, const struct sn_finding *f)
+{
+	double high = f->severity * (2 - f->confidence);
+
+	return sn_finding_unit(s, f) == SN_SEVERITY_RATE ? high : fmin(1, high);
+}
+
 /* ---- processes and threads ---- */
 
 static void set_write(const struct sn_finding *f, enum sn_key key, struct sn_json *json,
@@ -173,13 +185,13 @@ static void place_write(const struct sn_search *s, const struct sn_finding *f, s
 static void row_write(const struct sn_search *s, const struct sn_finding *f, struct sn_json *json)
 {
 	const struct sn_property *property = sn_finding_property(s, f);
-	double half_width = f->severity * (1 - f->confidence);
 
 	sn_json_object(json);
 	sn_json_member_string(json, "property", property->name);
 	sn_json_member_double(json, "severity", f->severity);
-	sn_json_member_double(json, "severity_low", fmax(0, f->severity - half_width));
-	sn_json_member_double(json, "severity_high", fmin(1, f->severity + half_width));
+	sn_json_member_string(json, "severity_unit", sn_severity_name(sn_finding_unit(s, f)));
+	sn_json_member_double(json, "severity_low", sn_finding_low(f));
+	sn_json_member_double(json, "severity_high", sn_finding_high(s, f));
 	sn_json_member_double(json, "confidence", f->confidence);
 	sn_json_member_string(json, "condition", f->condition);
 	place_write(s, f, json);
@@ -319,6 +331,7 @@ void sn_search_write_json(const struct sn_search *s, FILE *out)
 		sn_json_member_null(&json, "exit_status");
 	sn_json_member_string(&json, "strategy", s->strategy->name);
 	sn_json_member_string(&json, "mode", s->options.mode);
+	sn_json_member_string(&json, "severity_unit", sn_severity_name(s->options.severity));
 	phase_write(s, &json);
 	steps_write(s, &json);
 	sn_json_key(&json, "properties");

@@ -89,7 +89,6 @@ static void row_put(const struct sn_search *s, const struct sn_finding *f, const
 		    FILE *out)
 {
 	const struct sn_member *region = sn_finding_region(s, f);
-	double half_width = f->severity * (1 - f->confidence);
 	struct sn_text text[4] = { 0 };
 
 	sn_search_who_print(f, SN_KEY_PROCESS, &text[0]);
@@ -99,8 +98,8 @@ static void row_put(const struct sn_search *s, const struct sn_finding *f, const
 	fputs(kind, out);
 	word_put(sn_finding_property(s, f)->name, out);
 	number_put(f->severity, out);
-	number_put(fmax(0, f->severity - half_width), out);
-	number_put(fmin(1, f->severity + half_width), out);
+	number_put(sn_finding_low(f), out);
+	number_put(sn_finding_high(s, f), out);
 	number_put(f->confidence, out);
 	word_put(region ? region->name ? region->name : region->id : NULL, out);
 	word_put(region ? region->file : NULL, out);
@@ -123,7 +122,9 @@ static void findings_put(const struct sn_search *s, bool are_locators, FILE *out
 		if (!f->is_left_out &&
 		    (!f->refined || sn_search_is_exclusive(sn_finding_property(s, f))) &&
 		    sn_search_is_locator(sn_finding_property(s, f)) == are_locators)
-			row_put(s, f, are_locators ? "place" : "lost", out);
+			row_put(s, f,
+				are_locators ? "place" : sn_severity_name(sn_finding_unit(s, f)),
+				out);
 	}
 }
 

@@ -87,8 +87,11 @@ static void finding_print(const struct sn_search *s, const struct sn_finding *f,
 	if (processes && f->recorded->tables->members[SN_KEY_PROCESS].count > 1)
 		sn_search_set_print(f->recorded->tables->members[SN_KEY_PROCESS].items, processes,
 				    f->members.count, &set);
-	fprintf(out, "  %.3f   %s   confidence %.2f%s%s\n", f->severity, property->name,
-		f->confidence,
+	fprintf(out, "  %.3f   %s%s   confidence %.2f%s%s\n", f->severity,
+		s->options.severity == SN_SEVERITY_RATE && !sn_search_is_locator(property)
+			? sn_finding_unit(s, f) == SN_SEVERITY_RATE ? "rate   " : "lost   "
+			: "",
+		property->name, f->confidence,
 		set.chars ? s->recorded->has_ranks ? "   ranks " : "   processes " : "",
 		set.chars ? set.chars : "");
 	if (f->explanation)
@@ -191,7 +194,11 @@ void sn_search_write_text(const struct sn_search *s, FILE *out)
 		"Search of %s, strategy %s: %zu steps, %u candidates; phase of %.3f s, %zu lanes\n\n",
 		sn_search_experiment_name(s), s->strategy->name, s->steps.count, candidates,
 		s->phase.mean_s, t->members[SN_KEY_THREAD].count);
-	fputs("Time lost, as a share of all lanes\n\n", out);
+	fputs(s->options.severity == SN_SEVERITY_RATE
+		      ? "By rate, as each property defines it; what has none is time lost, as a share "
+			"of all lanes\n\n"
+		      : "Time lost, as a share of all lanes\n\n",
+	      out);
 	if (!findings_print(s, LOST, SIZE_MAX, out))
 		fprintf(out, "  nothing above %.3f\n\n", s->options.threshold);
 	fputs("Where the time goes\n\n", out);

@@ -37,6 +37,7 @@ static void evidence_write(const struct sn_search *s, const struct sn_finding *f
 		element(out, "      ", property->evidence.items[i].name, value.chars);
 		sn_text_free(&value);
 	}
+	element(out, "      ", "severity_unit", sn_severity_name(sn_finding_unit(s, f)));
 	fputs("    </addInfo>\n", out);
 }
 

@@ -139,8 +139,9 @@ static void must_be(struct sn_prop_checker *c, struct sn_expr *e, bool is_truth,
 			       sn_prop_type_print(e->type, text));
 	else if (!is_truth &&
 		 (e->type.kind != SN_TYPE_NUMBER || !sn_prop_same_unit(e->type.unit, none)))
-		sn_prop_report(&c->file->diags, e->pos, "a %s is a share without a unit, not %s",
-			       what, sn_prop_type_print(e->type, text));
+		sn_prop_report(&c->file->diags, e->pos, "a %s is a %s without a unit, not %s", what,
+			       strcmp(what, "rate") ? "share" : "number",
+			       sn_prop_type_print(e->type, text));
 }
 
 static void conditions_check(struct sn_prop_checker *c)
@@ -201,38 +202,68 @@ static void names_unique(struct sn_prop_checker *c, const sn_prop_named_vec *nam
 
 /* ---- texts ---- */
 
-static bool is_of_text(const struct sn_prop_checker *c, const char *name, size_t length)
+/* False: there is no such name. */
+static bool is_of_text(const struct sn_prop_checker *c, const char *name, size_t length,
+		       struct sn_prop_type *type)
 {
 	const sn_prop_named_vec *lists[] = { &c->property->lets, &c->property->evidence };
 
 	for (size_t l = 0; l < 2; l++)
 		for (size_t i = 0; i < lists[l]->count; i++)
 			if (strlen(lists[l]->items[i].name) == length &&
-			    !memcmp(lists[l]->items[i].name, name, length))
+			    !memcmp(lists[l]->items[i].name, name, length)) {
+				*type = lists[l]->items[i].expr->type;
 				return true;
+			}
 	for (size_t i = 0; i < c->property->contexts.count; i++)
 		if (strlen(c->property->contexts.items[i].name) == length &&
-		    !memcmp(c->property->contexts.items[i].name, name, length))
+		    !memcmp(c->property->contexts.items[i].name, name, length)) {
+			*type = (struct sn_prop_type){ .kind = SN_TYPE_MEMBER };
 			return true;
+		}
 	return false;
 }
 
-/* "{name}" or "{name:.1f}". */
+/* ".1f" or ".1%". */
+static bool is_digits_format(const char *format, const char *end)
+{
+	return end - format == 3 && format[0] == '.' && isdigit((unsigned char)format[1]) &&
+	       (format[2] == 'f' || format[2] == '%');
+}
+
+static bool is_duration_format(const char *format, const char *end)
+{
+	return (size_t)(end - format) == strlen(SN_PROP_DURATION) &&
+	       !memcmp(format, SN_PROP_DURATION, (size_t)(end - format));
+}
+
+/* "{name}", "{name:.1f}" or "{name:time}". */
 static void placeholder_check(struct sn_prop_checker *c, struct sn_prop_pos pos, const char *at,
 			      const char *end)
 {
 	const char *colon = memchr(at, ':', (size_t)(end - at));
 	const char *name_end = colon ? colon : end;
+	static const struct sn_prop_unit seconds = { .seconds = 1 };
+	struct sn_prop_type type = { .kind = SN_TYPE_WRONG };
+	char text[SN_PROP_UNIT_TEXT];
 
-	if (!is_of_text(c, at, (size_t)(name_end - at)))
+	if (!is_of_text(c, at, (size_t)(name_end - at), &type))
 		sn_prop_report(&c->file->diags, pos,
 			       "the text names '{%.*s}', which is no let, evidence or parameter of "
 			       "the property",
 			       (int)(name_end - at > 60 ? 60 : name_end - at), at);
-	if (colon && !(end - colon == 4 && colon[1] == '.' && isdigit((unsigned char)colon[2]) &&
-		       (colon[3] == 'f' || colon[3] == '%')))
+	if (!colon || is_digits_format(colon + 1, end))
+		return;
+	if (!is_duration_format(colon + 1, end))
 		sn_prop_report(&c->file->diags, pos,
-			       "a number in a text is shown as '{x}', '{x:.1f}' or '{x:.1%%}'");
+			       "a number in a text is shown as '{x}', '{x:.1f}', '{x:.1%%}' or "
+			       "'{x:time}'");
+	else if (type.kind != SN_TYPE_WRONG &&
+		 (type.kind != SN_TYPE_NUMBER || !sn_prop_same_unit(type.unit, seconds)))
+		sn_prop_report(&c->file->diags, pos, "'{%.*s:time}' shows a time, and '%.*s' is %s",
+			       (int)(name_end - at > 60 ? 60 : name_end - at), at,
+			       (int)(name_end - at > 60 ? 60 : name_end - at), at,
+			       sn_prop_type_print(type, text));
 }
 
 static void text_check(struct sn_prop_checker *c, const char *text, struct sn_prop_pos pos)
@@ -287,6 +318,7 @@ static void property_check(struct sn_prop_checker *c, struct sn_property *proper
 	conditions_check(c);
 	guarded_check(c, &property->confidence, "confidence");
 	guarded_check(c, &property->severity, "severity");
+	guarded_check(c, &property->rate, "rate");
 	names_unique(c, &property->evidence);
 	for (size_t i = 0; i < property->evidence.count; i++)
 		property->evidence.items[i].expr->type =

@@ -41,11 +41,12 @@ static bool fails(struct sn_prop_value value)
 
 static struct sn_prop_value evaluate(struct sn_evaluator *ev, const struct sn_expr *e);
 
-struct sn_evaluator *sn_evaluator_new(struct sn_tables *tables)
+struct sn_evaluator *sn_evaluator_new(struct sn_tables *tables, enum sn_severity severity)
 {
 	struct sn_evaluator *ev = sn_alloc_zeroed(1, sizeof(*ev));
 
 	ev->tables = tables;
+	ev->severity = severity;
 	return ev;
 }
 
@@ -663,6 +664,31 @@ static double clamped(struct sn_prop_value value)
 	return value.is_known ? fmax(0, fmin(1, value.number)) : NAN;
 }
 
+const char *sn_severity_name(enum sn_severity unit)
+{
+	return unit == SN_SEVERITY_RATE ? "rate" : "lost";
+}
+
+enum sn_severity sn_severity_of(const struct sn_property *property, enum sn_severity asked)
+{
+	return property->has_rate ? asked : SN_SEVERITY_LOST;
+}
+
+/* As it was asked for; only a share is cut. */
+static double severity_number(const struct sn_evaluator *ev, struct sn_prop_value value)
+{
+	if (sn_severity_of(ev->property, ev->severity) == SN_SEVERITY_LOST)
+		return clamped(value);
+	return value.is_known ? value.number : NAN;
+}
+
+static const struct sn_guarded *severity_clause(const struct sn_evaluator *ev)
+{
+	return sn_severity_of(ev->property, ev->severity) == SN_SEVERITY_LOST
+		       ? &ev->property->severity
+		       : &ev->property->rate;
+}
+
 /* What lacks a value for its condition alone still says what it would cost. What the severity lacks
  * is not what the condition needs. */
 static double severity_if_it_holds(struct sn_evaluator *ev)
@@ -671,8 +697,8 @@ static double severity_if_it_holds(struct sn_evaluator *ev)
 	double severity = NAN;
 
 	memcpy(needed, ev->missing, sizeof(needed));
-	if (ev->property->severity.expr)
-		severity = clamped(evaluate(ev, ev->property->severity.expr));
+	if (severity_clause(ev)->expr)
+		severity = severity_number(ev, evaluate(ev, severity_clause(ev)->expr));
 	memcpy(ev->missing, needed, sizeof(needed));
 	return severity;
 }
@@ -680,21 +706,24 @@ static double severity_if_it_holds(struct sn_evaluator *ev)
 static void weigh(struct sn_evaluator *ev, struct sn_verdict *out)
 {
 	bool condition_holds[SN_PROP_CONDITIONS_MAX] = { 0 };
-	struct sn_prop_value severity;
+	struct sn_prop_value severity, rate;
 
 	out->state = conditions_evaluate(ev, condition_holds, out);
 	if (out->state == SN_NOT_MEASURABLE)
 		out->severity_at_most = severity_if_it_holds(ev);
 	if (out->state != SN_PROVEN)
 		return;
-	severity = guarded_value(ev, &ev->property->severity, condition_holds);
+	severity = guarded_value(ev, severity_clause(ev), condition_holds);
 	if (!severity.is_known) {
 		out->state = SN_NOT_MEASURABLE;
 		out->condition = NULL;
 		return;
 	}
-	out->severity = clamped(severity);
+	out->severity = severity_number(ev, severity);
 	out->severity_unclamped = severity.number;
+	rate = ev->property->has_rate ? guarded_value(ev, &ev->property->rate, condition_holds)
+				      : unknown;
+	out->rate = rate.is_known ? rate.number : NAN;
 	out->confidence = clamped(guarded_value(ev, &ev->property->confidence, condition_holds));
 }
 
@@ -719,6 +748,7 @@ void sn_property_evaluate(struct sn_evaluator *ev, const struct sn_property *pro
 
 	*out = (struct sn_verdict){ .property = property,
 				    .severity = NAN,
+				    .rate = NAN,
 				    .severity_unclamped = NAN,
 				    .confidence = NAN,
 				    .severity_at_most = NAN };

@@ -28,9 +28,10 @@ struct sn_verdict {
 	uint32_t keys[SN_KEYS]; /* the context; always a process */
 	enum sn_state state;
 	const char *condition;	     /* the first that holds; NULL: without a name */
-	double severity, confidence; /* 0..1; NaN: unknown, or not proven */
-	double severity_unclamped;   /* above 1 where the property claims too much */
-	double severity_at_most;     /* of what is not measurable: what it would be; NaN: unknown */
+	double severity, confidence; /* 0..1 (a rate: of any size); NaN: unknown, or not proven */
+	double rate; /* the property's own ratio; NaN: it states none, unknown, or not proven */
+	double severity_unclamped; /* above 1 where the property claims too much */
+	double severity_at_most;   /* of what is not measurable: what it would be; NaN: unknown */
 	const struct sn_prop_value *evidence; /* by the property's evidence; until the next one */
 	uint32_t needs[SN_NEEDS_MAX]; /* requests without a value, of what is not measurable */
 	uint32_t need_count;
@@ -38,8 +39,18 @@ struct sn_verdict {
 
 struct sn_evaluator;
 
-/** Both are borrowed. */
-struct sn_evaluator *sn_evaluator_new(struct sn_tables *tables);
+/** What a verdict's severity is. */
+enum sn_severity {
+	SN_SEVERITY_LOST, /* lane-seconds lost over the phase's wall time times its lanes */
+	SN_SEVERITY_RATE, /* the property's own ratio, where it states one (clause `rate`) */
+};
+/** "lost", "rate". */
+const char *sn_severity_name(enum sn_severity unit);
+/** What it is of a property if a user asked for `asked`. */
+enum sn_severity sn_severity_of(const struct sn_property *property, enum sn_severity asked);
+
+/** The tables are borrowed. */
+struct sn_evaluator *sn_evaluator_new(struct sn_tables *tables, enum sn_severity severity);
 void sn_evaluator_free(struct sn_evaluator *evaluator);
 
 /** Evaluates a property in a context: a member for each of its parameters, and a process. */
@@ -56,7 +67,8 @@ void sn_property_contexts(const struct sn_tables *tables, const struct sn_proper
 /** "misses(L2)" of a request. */
 void sn_prop_request_print(const struct sn_prop_request *request, struct sn_text *out);
 
-/** A value in words; `format` is ".1f" or ".1%", NULL: as short as it goes. */
+/** A value in words; `format` is ".1f", ".1%" or SN_PROP_DURATION, NULL: as short as it goes. What follows the
+ *  format is not looked at. */
 void sn_prop_value_print(const struct sn_tables *tables, struct sn_prop_type type,
 			 struct sn_prop_value value, const char *format, struct sn_text *out);
 /** A property's text (`explain` or `hint`) with the values of its last evaluation. */

@@ -11,7 +11,8 @@ struct pairs {
 
 struct sn_evaluator {
 	struct sn_tables *tables;
-	struct sn_map exists; /* hash of a metric's name -> whether it has any value */
+	enum sn_severity severity; /* that was asked for */
+	struct sn_map exists;	   /* hash of a metric's name -> whether it has any value */
 	/* (region, data) that have a value, and (parent, region), each sorted */
 	struct pairs touched, children;
 	bool has_pairs;

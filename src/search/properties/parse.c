@@ -346,15 +346,16 @@ enum clause {
 	CLAUSE_CONDITION,
 	CLAUSE_CONFIDENCE,
 	CLAUSE_SEVERITY,
+	CLAUSE_RATE,
 	CLAUSE_EVIDENCE,
 	CLAUSE_EXPLAIN,
 	CLAUSE_HINT,
 	CLAUSE_NEXT,
 	CLAUSES
 };
-static const char *const clause_names[] = { "let",	  "when",     "condition",
-					    "confidence", "severity", "evidence",
-					    "explain",	  "hint",     "next" };
+static const char *const clause_names[] = { "let",	"when", "condition", "confidence",
+					    "severity", "rate", "evidence",  "explain",
+					    "hint",	"next" };
 
 static void clause_parse(struct sn_prop_parser *p, struct sn_property *property, enum clause clause)
 {
@@ -373,6 +374,10 @@ static void clause_parse(struct sn_prop_parser *p, struct sn_property *property,
 		break;
 	case CLAUSE_SEVERITY:
 		guarded_parse(p, &property->severity);
+		break;
+	case CLAUSE_RATE:
+		guarded_parse(p, &property->rate);
+		property->has_rate = true;
 		break;
 	case CLAUSE_EVIDENCE:
 		named_parse(p, &property->evidence);
@@ -400,8 +405,9 @@ static void all_disregard(sn_prop_named_vec *named)
 /* What a clause with an error of syntax would be has no more errors. */
 static void clause_disregard(struct sn_property *property, enum clause clause)
 {
-	struct sn_guarded *guarded =
-		clause == CLAUSE_SEVERITY ? &property->severity : &property->confidence;
+	struct sn_guarded *guarded = clause == CLAUSE_SEVERITY ? &property->severity
+				     : clause == CLAUSE_RATE   ? &property->rate
+							       : &property->confidence;
 	sn_prop_named_vec *named = clause == CLAUSE_LET ? &property->lets : &property->evidence;
 
 	if (clause == CLAUSE_WHEN && property->when)
@@ -410,7 +416,7 @@ static void clause_disregard(struct sn_property *property, enum clause clause)
 		all_disregard(&property->conditions);
 	if ((clause == CLAUSE_LET || clause == CLAUSE_EVIDENCE) && named->count)
 		sn_vec_last(named).expr->kind = SN_EXPR_WRONG;
-	if (clause != CLAUSE_SEVERITY && clause != CLAUSE_CONFIDENCE)
+	if (clause != CLAUSE_SEVERITY && clause != CLAUSE_RATE && clause != CLAUSE_CONFIDENCE)
 		return;
 	all_disregard(&guarded->guards);
 	guarded->guards.count = 0;
@@ -431,7 +437,7 @@ static void clause_unknown(struct sn_prop_parser *p)
 	else
 		sn_prop_parse_error(p, p->at->pos,
 				    "a clause must begin here (let, when, condition, confidence, "
-				    "severity, evidence, explain, hint, next), not %s",
+				    "severity, rate, evidence, explain, hint, next), not %s",
 				    found(p));
 }
 
@@ -592,6 +598,7 @@ static void property_free(struct sn_property *property)
 	sn_vec_free(&property->requests);
 	guarded_free(&property->confidence);
 	guarded_free(&property->severity);
+	guarded_free(&property->rate);
 }
 
 void sn_prop_file_free(struct sn_prop_file *file)

@@ -143,6 +143,8 @@ static void print_named(const char *clause, const sn_prop_named_vec *named, stru
 
 static void print_guarded(const char *clause, const struct sn_guarded *guarded, struct sn_text *out)
 {
+	if (!guarded->expr && !guarded->guards.count)
+		return;
 	sn_text_addf(out, "  %-10s ", clause);
 	if (guarded->expr)
 		print(guarded->expr, LOOSE, out);
@@ -213,6 +215,7 @@ void sn_property_print(const struct sn_property *property, struct sn_text *out)
 	print_conditions(property, out);
 	print_guarded("confidence", &property->confidence, out);
 	print_guarded("severity", &property->severity, out);
+	print_guarded("rate", &property->rate, out);
 	print_named("evidence", &property->evidence, out);
 	print_string("explain", property->explain, out);
 	print_string("hint", property->hint, out);

@@ -173,7 +173,7 @@ struct sn_prop_named {
 };
 typedef SN_VEC(struct sn_prop_named) sn_prop_named_vec;
 
-/** confidence or severity: one expression, or one for each condition. */
+/** confidence, severity or rate: one expression, or one for each condition. */
 struct sn_guarded {
 	struct sn_expr *expr;	  /* NULL: the guards */
 	sn_prop_named_vec guards; /* name: of a condition */
@@ -204,6 +204,8 @@ struct sn_property {
 	sn_prop_named_vec lets, conditions, evidence;
 	struct sn_expr *when;
 	struct sn_guarded confidence, severity;
+	struct sn_guarded rate; /* the property's own ratio, of any size */
+	bool has_rate;
 	const char *explain, *hint;
 	struct sn_prop_pos explain_pos, hint_pos;
 
@@ -227,6 +229,9 @@ struct sn_prop_file {
 /** Parses a file (`name` is for messages). Never fails: what is wrong is in its diags. */
 struct sn_prop_file *sn_prop_parse(const char *name, const char *chars, size_t length);
 void sn_prop_file_free(struct sn_prop_file *file);
+
+/** A number in a text as a duration: "{x:time}" is "1.20 ms". */
+#define SN_PROP_DURATION "time"
 
 /** "s", "B/s", "1", ...; false if there is no such unit. */
 bool sn_prop_unit_parse(const char *text, struct sn_prop_unit *out);

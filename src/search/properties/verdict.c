@@ -119,6 +119,8 @@ void sn_prop_value_print(const struct sn_tables *tables, struct sn_prop_type typ
 						: "?");
 	} else if (type.kind == SN_TYPE_BOOL) {
 		sn_text_add(out, value.number != 0 ? "true" : "false");
+	} else if (format && sn_starts_with(format, SN_PROP_DURATION)) {
+		sn_text_add_duration(out, value.number);
 	} else if (format && format[2] == '%') {
 		sn_text_addf(out, "%.*f %%", format[1] - '0', 100 * value.number);
 	} else if (format) {

@@ -86,6 +86,7 @@ static void verdict_write(const uint32_t keys[SN_KEYS], void *context)
 	sn_json_member_string(json, "state", sn_state_name(verdict.state));
 	sn_json_member_string(json, "condition", verdict.condition);
 	sn_json_member_double(json, "severity", verdict.severity);
+	sn_json_member_double(json, "rate", verdict.rate);
 	sn_json_member_double(json, "confidence", verdict.confidence);
 	needs_write(&verdict, json);
 	all_evidence_write(w->tables, &verdict, json);
@@ -99,7 +100,7 @@ void sn_verdicts_write(const struct sn_library *library, struct sn_tables *table
 						SN_ALL, SN_ALL, SN_ALL };
 	bool has_own = library->files.count > library->shipped_files;
 
-	w.evaluator = sn_evaluator_new(tables);
+	w.evaluator = sn_evaluator_new(tables, SN_SEVERITY_LOST);
 	sn_json_object(&w.json);
 	sn_json_member_string(&w.json, "schema", "sonde.verdicts/1");
 	sn_json_key(&w.json, "rows");

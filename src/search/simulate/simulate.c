@@ -144,6 +144,7 @@ static sn_status options_save(const struct sn_simulation *simulation, struct sn_
 		sn_json_member_string(&json, "strategy", o->strategy);
 		sn_json_member_string(&json, "start", o->start);
 		sn_json_member_double(&json, "threshold", o->threshold);
+		sn_json_member_string(&json, "severity", sn_severity_name(o->severity));
 		sn_json_member_uint(&json, "steps", o->steps_most);
 		sn_json_member_uint(&json, "fanout", simulation->fanout);
 		sn_json_close(&json);
@@ -360,7 +361,11 @@ static sn_status options_load(struct sn_simulation *simulation, struct sn_error 
 	json_error_t fault;
 	json_t *root = json_load_file(path, 0, &fault);
 	long long fanout = json_integer_value(json_object_get(root, "fanout"));
+	const char *severity = json_string_value(json_object_get(root, "severity"));
 	const struct sn_search_options options = {
+		.severity = severity && !strcmp(severity, sn_severity_name(SN_SEVERITY_RATE))
+				    ? SN_SEVERITY_RATE
+				    : SN_SEVERITY_LOST,
 		.strategy = json_string_value(json_object_get(root, "strategy")),
 		.start = json_string_value(json_object_get(root, "start")),
 		.threshold = json_number_value(json_object_get(root, "threshold")),

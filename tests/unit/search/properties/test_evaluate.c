@@ -1,6 +1,7 @@
 /* A verdict and what it says in words. What values come out is compared by tests/end/properties_random.py. */
 #include "search/properties/evaluate.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "harness/tap.h"
@@ -20,6 +21,80 @@ static const char property_text[] =
 	"  evidence share = most / own(r); evidence lost = misses(L2, r);\n"
 	"  explain \"{r}: thread {who} has {share:.0%}, {most:.2f} s, {lost} misses\";\n}";
 
+static const char rate_text[] =
+	"property B(r: region) {\n"
+	"  let most = max(own(r, t) over t in threads);\n"
+	"  condition most > 0 s; confidence 1; severity most / (time(phase) * lanes) / 1000;\n"
+	"  rate own(r) / most + 5; explain \"{most:time}\"; }\n"
+	"property C(r: region) { condition true: own(r) > 0 s or no: own(r) > 9 s; confidence 1;\n"
+	"  severity 0.5; rate max(true -> 3, no -> 7); explain \"{r}\"; }\n"
+	"property D(r: region) { condition own(r) > 0 s; confidence 1; severity 0.5; }\n"
+	"property E(r: region) { condition own(r) > 0 s; confidence 1; severity 0.5; rate 1 / 0; }";
+
+static void check_rate(struct sn_tables *tables, const struct sn_library *library, const char *name,
+		       enum sn_severity asked, const char *state, double severity, double rate)
+{
+	struct sn_evaluator *evaluator = sn_evaluator_new(tables, asked);
+	uint32_t keys[SN_KEYS] = { 0, SN_ALL, 0, SN_ALL, SN_ALL, SN_ALL, SN_ALL };
+	struct sn_verdict verdict;
+
+	sn_property_evaluate(evaluator, sn_library_find(library, name), keys, &verdict);
+	CHECK_STRING(sn_state_name(verdict.state), state);
+	if (verdict.state == SN_PROVEN) {
+		CHECK_REAL(verdict.severity, severity, 1e-12);
+		CHECK(isnan(rate) ? isnan(verdict.rate) : fabs(verdict.rate - rate) < 1e-12);
+	}
+	sn_evaluator_free(evaluator);
+}
+
+TEST(a_rate_is_the_severity_where_it_is_asked_for_and_stated)
+{
+	struct sn_library *library = sn_library_new();
+	struct sn_tables *tables = NULL;
+
+	sn_library_add_memory(library, "f", rate_text, strlen(rate_text));
+	sn_library_settle(library);
+	REQUIRE(sn_library_find(library, "B"));
+	REQUIRE(sn_tables_read_memory("t", tables_text, strlen(tables_text), &tables, NULL) ==
+		SN_OK);
+	check_rate(tables, library, "B", SN_SEVERITY_LOST, "proven", 1.5 / 4 / 1000, 2 / 1.5 + 5);
+	check_rate(tables, library, "B", SN_SEVERITY_RATE, "proven", 2 / 1.5 + 5, 2 / 1.5 + 5);
+	check_rate(tables, library, "C", SN_SEVERITY_RATE, "proven", 3, 3);
+	check_rate(tables, library, "D", SN_SEVERITY_RATE, "proven", 0.5, NAN);
+	check_rate(tables, library, "E", SN_SEVERITY_LOST, "proven", 0.5, NAN);
+	check_rate(tables, library, "E", SN_SEVERITY_RATE, "not_measurable", 0, 0);
+	sn_tables_free(tables);
+	sn_library_free(library);
+}
+
+/* What a text says of 0.0015 s. */
+TEST(a_duration_has_the_unit_that_fits)
+{
+	static const char *const property =
+		"property F(r: region) { let lost = own(r) / 1000; let none = misses(L2, r) * 1 s; condition lost > 0 s;\n"
+		" confidence 1; severity 0; explain \"{lost:time}, {lost:.2f} s, {none:time}\"; }";
+	struct sn_library *library = sn_library_new();
+	struct sn_tables *tables = NULL;
+	struct sn_evaluator *evaluator;
+	uint32_t keys[SN_KEYS] = { 0, SN_ALL, 0, SN_ALL, SN_ALL, SN_ALL, SN_ALL };
+	struct sn_verdict verdict;
+	struct sn_text text = { 0 };
+
+	sn_library_add_memory(library, "f", property, strlen(property));
+	sn_library_settle(library);
+	REQUIRE(sn_library_find(library, "F"));
+	REQUIRE(sn_tables_read_memory("t", tables_text, strlen(tables_text), &tables, NULL) ==
+		SN_OK);
+	evaluator = sn_evaluator_new(tables, SN_SEVERITY_LOST);
+	sn_property_evaluate(evaluator, sn_library_find(library, "F"), keys, &verdict);
+	sn_prop_text_print(evaluator, verdict.property->explain, &text);
+	CHECK_STRING(text.chars, "2.00 ms, 0.00 s, ?");
+	sn_text_free(&text);
+	sn_evaluator_free(evaluator);
+	sn_tables_free(tables);
+	sn_library_free(library);
+}
+
 TEST(a_verdict_in_words)
 {
 	struct sn_library *library = sn_library_new();
@@ -34,7 +109,7 @@ TEST(a_verdict_in_words)
 	REQUIRE(sn_library_find(library, "A"));
 	REQUIRE(sn_tables_read_memory("t", tables_text, strlen(tables_text), &tables, NULL) ==
 		SN_OK);
-	evaluator = sn_evaluator_new(tables);
+	evaluator = sn_evaluator_new(tables, SN_SEVERITY_LOST);
 	sn_property_evaluate(evaluator, sn_library_find(library, "A"), keys, &verdict);
 	CHECK_STRING(sn_state_name(verdict.state), "proven");
 	CHECK_STRING(verdict.condition, "large");

@@ -50,6 +50,19 @@ TEST(errors_stand_at_the_operator_or_name_at_fault)
 		    "f:1:26: error: a condition is a truth value, not a plain number");
 	check_error("property A() { condition 1 > 0; confidence 1; severity time(phase); }", 1,
 		    "f:1:56: error: a severity is a share without a unit, not s");
+	check_error("property A() { condition 1 > 0; confidence 1; severity 1; rate 2 s; }", 1,
+		    "f:1:64: error: a rate is a number without a unit, not s");
+	check_error("property A() { condition 1 > 0; confidence 1; severity 1; rate 1; rate 2; }",
+		    1, "f:1:67: error: 'rate' is there already; it can stand once");
+	check_error("property A() { condition 1 > 0; confidence 1; severity 1; rate max(a -> 2); }",
+		    1, "f:1:68: error: no condition of 'A' is called 'a'");
+	check_error(
+		"property A() { let x = 2 B; condition 1 > 0; confidence 1; severity 1; explain \"{x:time}\"; }",
+		1, "f:1:80: error: '{x:time}' shows a time, and 'x' is B");
+	check_error(
+		"property A() { let x = 2 s; condition 1 > 0; confidence 1; severity 1; explain \"{x:tim}\"; }",
+		1,
+		"f:1:80: error: a number in a text is shown as '{x}', '{x:.1f}', '{x:.1%}' or '{x:time}'");
 	check_error("property A(r: region) { condition ownn(r) > 0 s; confidence 1; severity 1; }",
 		    1, "f:1:35: error: there is no metric 'ownn'; did you mean 'own'?");
 	check_error("property A(r: region) { condition own(q) > 0 s; confidence 1; severity 1; }",
