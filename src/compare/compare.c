@@ -425,55 +425,51 @@ static void only_loops_find(struct builder *b)
 	}
 }
 
-static int rows_by_p(const void *left, const void *right)
-{
-	double x = (*(struct aligned *const *)left)->row.p,
-	       y = (*(struct aligned *const *)right)->row.p;
-
-	return (x > y) - (x < y);
-}
-
 static enum sn_verdict verdict_of(struct builder *b, const struct aligned *a,
 				  const struct sn_conditions *conditions)
 {
 	const struct sn_compare_row *row = &a->row;
-	bool is_elapsed =
-		row->entry.kind == SN_COMPARE_TOTAL && !strcmp(row->entry.function, "elapsed");
+	struct sn_comparison *c = b->comparison;
+	bool is_total = row->entry.kind == SN_COMPARE_TOTAL;
+	bool is_elapsed = is_total && !strcmp(row->entry.function, "elapsed");
 
-	if (!b->comparison->is_paired &&
+	if (!c->is_paired &&
 	    sn_is_drift(conditions, is_elapsed,
-			b->comparison->false_alarm_rate / (double)b->comparison->tested, a->times,
-			a->variances, &b->comparison->arena))
+			c->false_alarm_rate * sn_holm_share(c->tested_of, is_total), a->times,
+			a->variances, &c->arena))
 		return SN_VERDICT_DRIFT;
 	return row->difference_s > 0 ? SN_VERDICT_SLOWER : SN_VERDICT_FASTER;
 }
 
-/* Holm (1979): the i-th smallest of m values is held against rate / (m - i), until one fails. */
 static void verdicts_find(struct builder *b, const struct sn_conditions *conditions)
 {
 	struct sn_comparison *c = b->comparison;
-	struct aligned **order = sn_alloc_zeroed(b->rows.count + 1, sizeof(*order));
+	SN_VEC(struct sn_hypothesis) tests = { 0 };
+	size_t rejected;
 
-	for (size_t i = 0; i < b->rows.count; i++)
-		if (!isnan(b->rows.items[i].row.p) && !b->rows.items[i].is_merged &&
-		    !b->rows.items[i].hypothesis)
-			order[c->tested++] = &b->rows.items[i];
-	if (c->tested)
-		qsort(order, c->tested, sizeof(*order), rows_by_p);
-	for (size_t i = 0; i < c->tested; i++) {
-		struct sn_compare_row *row = &order[i]->row;
+	for (size_t i = 0; i < b->rows.count; i++) {
+		struct aligned *a = &b->rows.items[i];
+		struct sn_hypothesis test = { a->row.p, a->row.entry.kind == SN_COMPARE_TOTAL, a };
 
-		if (!(row->p <= c->false_alarm_rate / (double)(c->tested - i)))
-			break;
-		row->verdict = verdict_of(b, order[i], conditions);
-		*(row->verdict == SN_VERDICT_DRIFT ? &c->drifted : &c->findings) += 1;
+		if (isnan(test.p) || a->is_merged || a->hypothesis)
+			continue;
+		sn_vec_push(&tests, test);
+		*(test.is_total ? &c->tested_of.totals : &c->tested_of.others) += 1;
+	}
+	c->tested = tests.count;
+	rejected = sn_holm_reject(tests.items, c->tested_of, c->false_alarm_rate);
+	for (size_t i = 0; i < rejected; i++) {
+		struct aligned *a = tests.items[i].row;
+
+		a->row.verdict = verdict_of(b, a, conditions);
+		*(a->row.verdict == SN_VERDICT_DRIFT ? &c->drifted : &c->findings) += 1;
 	}
 	for (size_t i = 0; i < b->rows.count; i++)
 		if (b->rows.items[i].hypothesis)
 			b->rows.items[i].row.verdict = b->rows.items[i].hypothesis->row.verdict;
 	if (!c->tested)
 		c->false_alarm_rate = NAN;
-	free(order);
+	sn_vec_free(&tests);
 }
 
 const char *sn_comparison_verdict(const struct sn_comparison *c)

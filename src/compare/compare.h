@@ -18,6 +18,7 @@
 #include "base/arena.h"
 #include "base/stats.h"
 #include "base/vec.h"
+#include "compare/holm.h"
 #include "profile/profile.h"
 
 enum { SN_COMPARE_RUNS_MIN = 3 }; /* a side, for a verdict */
@@ -90,9 +91,10 @@ struct sn_comparison {
 	struct sn_arena arena;
 	size_t a_count, b_count;
 	bool is_paired; /* run by run of one campaign's blocks: nothing can have drifted between */
-	double false_alarm_rate;	    /* NaN: cannot be stated */
-	double smallest_share;		    /* that is tested */
-	size_t tested, findings, drifted;   /* hypotheses: a function and its only loop are one */
+	double false_alarm_rate;	  /* NaN: cannot be stated */
+	double smallest_share;		  /* that is tested */
+	size_t tested, findings, drifted; /* hypotheses: a function and its only loop are one */
+	struct sn_hypothesis_counts tested_of;
 	SN_VEC(const char *) warnings;	    /* sentences: what makes the sets hard to compare */
 	SN_VEC(struct sn_compare_row) rows; /* totals first, then by size of the difference */
 };

@@ -30,21 +30,8 @@ struct builder {
 	const struct sn_compare_set *sets;
 	struct sn_comparison **pairs; /* by set; NULL: the reference */
 	struct sn_interner keys;
+	struct sn_hypothesis_counts tested_of;
 };
-
-/* A hypothesis: a row of one comparison. */
-struct test {
-	double p;
-	size_t set;
-	struct sn_compare_row *row;
-};
-
-static int tests_compare(const void *left, const void *right)
-{
-	double x = ((const struct test *)left)->p, y = ((const struct test *)right)->p;
-
-	return (x > y) - (x < y);
-}
 
 static bool is_finding(const struct sn_compare_row *row)
 {
@@ -55,26 +42,26 @@ static bool is_finding(const struct sn_compare_row *row)
 /* What one comparison found stays found only if it passes the correction over all of them. */
 static void correct(struct builder *b)
 {
-	SN_VEC(struct test) tests = { 0 };
-	double rate = b->c->false_alarm_rate;
-	bool is_over = false;
+	SN_VEC(struct sn_hypothesis) tests = { 0 };
+	size_t rejected;
 
 	for (size_t s = 0; s < b->c->set_count; s++)
 		for (size_t i = 0; b->pairs[s] && i < b->pairs[s]->rows.count; i++) {
 			struct sn_compare_row *row = &b->pairs[s]->rows.items[i];
-			struct test test = { row->p, s, row };
+			struct sn_hypothesis test = { row->p, row->entry.kind == SN_COMPARE_TOTAL,
+						      row };
 
-			if (!isnan(row->p) && !row->is_only_loop)
-				sn_vec_push(&tests, test);
+			if (isnan(row->p) || row->is_only_loop)
+				continue;
+			sn_vec_push(&tests, test);
+			*(test.is_total ? &b->tested_of.totals : &b->tested_of.others) += 1;
 		}
-	if (tests.count)
-		qsort(tests.items, tests.count, sizeof(*tests.items), tests_compare);
 	b->c->tested = tests.count;
+	rejected = sn_holm_reject(tests.items, b->tested_of, b->c->false_alarm_rate);
 	for (size_t i = 0; i < tests.count; i++) {
 		struct sn_compare_row *row = tests.items[i].row;
 
-		is_over |= !(row->p <= rate / (double)(tests.count - i));
-		if (is_over && is_finding(row))
+		if (i >= rejected && is_finding(row))
 			row->verdict = SN_VERDICT_SAME;
 		b->c->findings +=
 			row->verdict == SN_VERDICT_SLOWER || row->verdict == SN_VERDICT_FASTER;
@@ -172,7 +159,7 @@ static void cell_set(struct builder *b, size_t set, const struct sn_compare_row 
 {
 	struct sn_set_cell *cell = &row_of(b, &row->entry)->cells[set];
 	struct sn_set_cell *reference = &row_of(b, &row->entry)->cells[b->c->reference];
-	double tests = b->c->tested ? (double)b->c->tested : 1;
+	double share = sn_holm_share(b->tested_of, row->entry.kind == SN_COMPARE_TOTAL);
 
 	cell->cpu_s = row->b_cpu_s;
 	cell->difference_s = row->difference_s;
@@ -184,7 +171,7 @@ static void cell_set(struct builder *b, size_t set, const struct sn_compare_row 
 		cell->ratio = row->b_cpu_s / row->a_cpu_s;
 		cell->ratio_low = from_zero(1 + row->difference_interval.low / row->a_cpu_s);
 		cell->ratio_high = 1 + row->difference_interval.high / row->a_cpu_s;
-		cell->detectable_ratio = detectable_of(row, b->c->false_alarm_rate / tests);
+		cell->detectable_ratio = detectable_of(row, b->c->false_alarm_rate * share);
 	}
 	if (!row->a_runs)
 		return;
