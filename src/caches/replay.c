@@ -479,17 +479,21 @@ static void process_play(struct sn_replay *replay, const struct sn_profile *prof
 
 /* ---- how much of a loop was seen ---- */
 
-static struct sn_replay_loop *loop_with(struct sn_replay *replay, uint32_t loop)
+static struct sn_replay_loop *loop_with(sn_replay_loop_vec *loops, uint32_t loop, uint32_t thread)
 {
-	for (size_t i = 0; i < replay->loops.count; i++)
-		if (replay->loops.items[i].loop == loop)
-			return &replay->loops.items[i];
-	sn_vec_push(&replay->loops, (struct sn_replay_loop){ .loop = loop, .seen_share = NAN });
-	return &sn_vec_last(&replay->loops);
+	for (size_t i = 0; i < loops->count; i++)
+		if (loops->items[i].loop == loop && loops->items[i].thread == thread)
+			return &loops->items[i];
+	sn_vec_push(loops,
+		    (struct sn_replay_loop){ .loop = loop, .thread = thread, .seen_share = NAN });
+	return &sn_vec_last(loops);
 }
 
-static uint64_t instances_of(const struct sn_profile *profile, uint32_t loop)
+/* `thread` may be SN_NONE: of all. *iterations is 0 where they are not known. */
+static uint64_t instances_of(const struct sn_profile *profile, uint32_t loop, uint32_t thread,
+			     uint64_t *iterations)
 {
+	bool are_known = true;
 	const struct sn_experiment *e = profile->experiment;
 	uint64_t instances = 0;
 
@@ -497,44 +501,91 @@ static uint64_t instances_of(const struct sn_profile *profile, uint32_t loop)
 		const struct sn_loop_instances *counted = &e->instances.items[i];
 
 		if (counted->stack != SN_NONE && profile->thread_passes[counted->thread] &&
-		    sn_program_leaf(profile->program, counted->stack)->loop == loop)
+		    (thread == SN_NONE || counted->thread == thread) &&
+		    sn_program_leaf(profile->program, counted->stack)->loop == loop) {
 			instances += counted->instances;
+			*iterations += counted->iterations;
+			are_known &= counted->has_iterations;
+		}
 	}
+	if (!are_known)
+		*iterations = 0;
 	return instances;
 }
 
-/* By the accesses of whole windows, what all instances together may have had. */
+/* In an innermost loop it is that many iterations; in others more, so that less seems to be missing than is. */
+static uint64_t iterations_of(const struct sn_access_window *window)
+{
+	struct sn_map counts = { 0 };
+	uint64_t most = 0;
+
+	for (uint32_t r = 0; r < window->record_count; r++) {
+		uint64_t *count = sn_map_put(&counts, window->records[r].link_addr, NULL);
+
+		*count += window->records[r].count;
+		most = *count > most ? *count : most;
+	}
+	sn_map_free(&counts);
+	return most;
+}
+
+static void window_count(struct sn_replay_loop *loop, const struct sn_access_window *window)
+{
+	loop->windows++;
+	loop->cut_windows += window->is_cut;
+	loop->accesses += window->accesses;
+	if (!window->is_cut)
+		loop->whole_accesses += window->accesses;
+	else
+		loop->cut_iterations += iterations_of(window);
+}
+
+/* By the accesses of whole windows, what all instances together may have had; without any, by iterations. */
+static void seen_find(struct sn_replay_loop *loop, const struct sn_profile *profile)
+{
+	uint64_t iterations = 0;
+	uint64_t instances = loop->loop == SN_NONE
+				     ? 0
+				     : instances_of(profile, loop->loop, loop->thread, &iterations);
+
+	if (loop->whole_accesses && instances)
+		loop->seen_share = fmin(1, (double)loop->accesses /
+						   ((double)loop->whole_accesses /
+						    (double)(loop->windows - loop->cut_windows) *
+						    (double)instances));
+	else if (loop->cut_iterations && iterations)
+		loop->seen_share = fmin(1, (double)loop->cut_iterations / (double)iterations);
+}
+
 static void loops_find(struct sn_replay *replay, const struct sn_profile *profile)
 {
 	const struct sn_experiment *e = profile->experiment;
-	struct sn_map whole = { 0 }; /* loop -> accesses of windows that are not cut */
 
 	for (size_t w = 0; w < e->windows.count; w++) {
 		const struct sn_access_window *window = &e->windows.items[w];
-		struct sn_replay_loop *loop;
+		uint32_t loop = window_loop(profile, window);
 
 		if (!window_passes(profile, window))
 			continue;
-		loop = loop_with(replay, window_loop(profile, window));
-		loop->windows++;
-		loop->cut_windows += window->is_cut;
-		loop->accesses += window->accesses;
-		if (!window->is_cut)
-			*sn_map_put(&whole, loop->loop, NULL) += window->accesses;
+		window_count(loop_with(&replay->loops, loop, SN_NONE), window);
+		window_count(loop_with(&replay->thread_loops, loop, window->thread), window);
 	}
-	for (size_t i = 0; i < replay->loops.count; i++) {
-		struct sn_replay_loop *loop = &replay->loops.items[i];
-		const uint64_t *accesses = sn_map_get(&whole, loop->loop);
-		uint64_t instances = loop->loop == SN_NONE ? 0 : instances_of(profile, loop->loop);
+	for (size_t i = 0; i < replay->loops.count; i++)
+		seen_find(&replay->loops.items[i], profile);
+	for (size_t i = 0; i < replay->thread_loops.count; i++)
+		seen_find(&replay->thread_loops.items[i], profile);
+}
 
-		if (accesses && *accesses && instances)
-			loop->seen_share =
-				fmin(1, (double)loop->accesses /
-						((double)*accesses /
-						 (double)(loop->windows - loop->cut_windows) *
-						 (double)instances));
-	}
-	sn_map_free(&whole);
+double sn_replay_seen_share(const struct sn_replay *replay, uint32_t loop, uint32_t thread)
+{
+	const struct sn_replay_loop *loops =
+		thread == SN_NONE ? replay->loops.items : replay->thread_loops.items;
+	size_t count = thread == SN_NONE ? replay->loops.count : replay->thread_loops.count;
+
+	for (size_t i = 0; i < count; i++)
+		if (loops[i].loop == loop && loops[i].thread == thread)
+			return loops[i].seen_share;
+	return NAN;
 }
 
 /* ---- what could have moved ---- */
@@ -619,6 +670,7 @@ void sn_replay_free(struct sn_replay *replay)
 	sn_vec_free(&replay->cells);
 	sn_vec_free(&replay->shared);
 	sn_vec_free(&replay->loops);
+	sn_vec_free(&replay->thread_loops);
 	sn_data_objects_free(replay->data);
 	sn_arena_free(&replay->arena);
 	free(replay);

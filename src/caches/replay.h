@@ -46,22 +46,32 @@ struct sn_replay_shared {
 };
 
 struct sn_replay_loop {
-	uint32_t loop; /* SN_NONE: windows of which no loop is known */
+	uint32_t loop;	 /* SN_NONE: windows of which no loop is known */
+	uint32_t thread; /* SN_NONE: all of them */
 	uint64_t windows, cut_windows, accesses;
+	uint64_t whole_accesses; /* of windows that are not cut */
+	/* of those that are cut: how often the instruction came that came most often */
+	uint64_t cut_iterations;
 	double seen_share; /* of the loop's accesses, estimated; NaN: unknown */
 };
+
+typedef SN_VEC(struct sn_replay_loop) sn_replay_loop_vec;
 
 struct sn_replay {
 	struct sn_sim_config config;
 	SN_VEC(struct sn_replay_site) sites;
 	SN_VEC(struct sn_replay_object) objects;
 	SN_VEC(struct sn_replay_cell) cells;
-	SN_VEC(struct sn_replay_shared) shared; /* by object, then address */
-	SN_VEC(struct sn_replay_loop) loops;
+	SN_VEC(struct sn_replay_shared) shared;	 /* by object, then address */
+	sn_replay_loop_vec loops;		 /* of all threads */
+	sn_replay_loop_vec thread_loops;	 /* of each thread that has windows of it */
 	uint64_t windows, cut_windows, accesses; /* an access over two lines counts once here */
 	struct sn_data_objects *data;		 /* whose texts objects use */
 	struct sn_arena arena;
 };
+
+/** How much of what a thread (SN_NONE: all) did in a loop was seen; NaN: unknown. */
+double sn_replay_seen_share(const struct sn_replay *replay, uint32_t loop, uint32_t thread);
 
 /** Replays all windows of threads that pass the profile's filter. The profile must outlive the result. */
 struct sn_replay *sn_replay_new(const struct sn_profile *profile,

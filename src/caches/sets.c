@@ -13,7 +13,9 @@ void sn_sets_init(struct sn_sets *sets, const struct sn_sim_shape *shape, bool i
 	*sets = (struct sn_sets){ .count = shape->sets,
 				  .ways = shape->ways,
 				  .is_plru = is_plru,
-				  .things = sn_alloc_zeroed(slots, sizeof(*sets->things)) };
+				  .things = sn_alloc_zeroed(slots, sizeof(*sets->things)),
+				  .first = sn_alloc_zeroed((size_t)shape->sets,
+							   sizeof(*sets->first)) };
 	if (!(sets->count & (sets->count - 1)))
 		sets->mask = sets->count - 1;
 	if (is_plru)
@@ -28,7 +30,13 @@ void sn_sets_free(struct sn_sets *sets)
 	free(sets->things);
 	free(sets->stamps);
 	free(sets->trees);
+	free(sets->first);
 	*sets = (struct sn_sets){ 0 };
+}
+
+void sn_sets_forget(struct sn_sets *sets)
+{
+	memset(sets->first, 0, (size_t)sets->count * sizeof(*sets->first));
 }
 
 void sn_sets_shorten(struct sn_sets *sets)

@@ -21,6 +21,8 @@ struct sn_sets {
 	uint32_t *stamps; /* LRU: by slot, the time of its last use; 0: it is empty */
 	uint64_t *trees;  /* tree-PLRU: by set, a bit for each inner node: the half to leave next */
 	uint32_t clock;
+	uint16_t *
+		first; /* by set: new things that came to it since sn_sets_forget, up to its ways */
 };
 
 void sn_sets_init(struct sn_sets *sets, const struct sn_sim_shape *shape, bool is_plru);
@@ -42,6 +44,18 @@ static inline void sn_sets_empty(struct sn_sets *sets, uint32_t slot)
 
 /** LRU: times begin anew, in the same order. */
 void sn_sets_shorten(struct sn_sets *sets);
+
+/** A thing that was not met before comes to its set. True: what the set held in the beginning, which nobody knows, may
+ *  have been this one: at most as many as it has ways. */
+static inline bool sn_sets_could_hold(struct sn_sets *sets, uint64_t address)
+{
+	uint16_t *first = &sets->first[sets->mask ? address & sets->mask : address % sets->count];
+
+	return *first < sets->ways && ++*first;
+}
+
+/** What sets hold is unknown again. */
+void sn_sets_forget(struct sn_sets *sets);
 
 /** The slot was used. */
 static inline void sn_sets_use(struct sn_sets *sets, uint32_t slot)

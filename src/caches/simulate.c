@@ -137,6 +137,13 @@ static void stage_miss(struct sn_sim_stage *stage, bool is_write, enum sn_sim_ca
 	stage->misses[cause]++;
 }
 
+static void cold_count(struct sn_sim_stage *stage, enum sn_sim_cause cause, struct sn_sets *sets,
+		       uint64_t address)
+{
+	if (cause == SN_SIM_COLD)
+		stage->open += sn_sets_could_hold(sets, address);
+}
+
 /* The cause of a miss that no other core has to do with. */
 static enum sn_sim_cause cause_of(const struct sn_sim *sim, unsigned level, uint32_t distance)
 {
@@ -181,8 +188,12 @@ static void shared_access(const struct sn_sim_now *now, uint32_t number, bool is
 		sn_sets_use(&sim->shared, slot);
 		return;
 	}
-	if (is_counted)
-		stage_miss(stage, now->is_write, cause_of(sim, level, now->line_distance));
+	if (is_counted) {
+		enum sn_sim_cause cause = cause_of(sim, level, now->line_distance);
+
+		stage_miss(stage, now->is_write, cause);
+		cold_count(stage, cause, &sim->shared, now->line_address);
+	}
 	sn_sim_shared_fill(sim, number, now->cell, now->bytes);
 }
 
@@ -237,7 +248,10 @@ static void miss(const struct sn_sim_now *now, uint32_t copy_number, unsigned bu
 	for (;;) {
 		struct sn_sim_stage *stage = &sim->cells.items[now->cell].stages[level];
 
-		stage_miss(stage, now->is_write, private_cause(now, copy, level));
+		enum sn_sim_cause cause = private_cause(now, copy, level);
+
+		stage_miss(stage, now->is_write, cause);
+		cold_count(stage, cause, &now->core->levels[level], now->line_address);
 		if (++level == sim->private_count)
 			break;
 		stage_count(stage + 1, now->is_write, bucket, 1);
@@ -314,6 +328,7 @@ static bool page_access(const struct sn_sim_now *now, struct sn_sim_site *site)
 		return true;
 	}
 	stage_miss(stage, now->is_write, cause_of(sim, SN_SIM_TLB, distance));
+	cold_count(stage, cause_of(sim, SN_SIM_TLB, distance), &core->tlb, page_address);
 	slot = sn_sets_choose(&core->tlb, page_address);
 	old = core->tlb.things[slot];
 	if (old != SN_SETS_EMPTY)
@@ -581,6 +596,9 @@ static void core_forget(struct sn_sim *sim, unsigned c)
 		core->sites[s].has_address = false;
 		core->sites[s].steady = 0;
 	}
+	for (unsigned l = 0; l < sim->private_count; l++)
+		sn_sets_forget(&core->levels[l]);
+	sn_sets_forget(&core->tlb);
 	core->copies.count = core->pages.count = 0;
 	sn_sim_blocks_clear(&core->copy_of);
 	sn_map_free(&core->page_of);
@@ -601,6 +619,8 @@ void sn_sim_forget(struct sn_sim *sim)
 		sn_sim_shared_leave(sim, &sim->lines.items[i]);
 		sn_sets_empty(&sim->shared, slot);
 	}
+	if (sim->config.last_is_shared)
+		sn_sets_forget(&sim->shared);
 	sim->lines.count = 0;
 	sn_sim_blocks_clear(&sim->line_of);
 	sn_reuse_clear(&sim->reuse);

@@ -33,7 +33,10 @@ struct sn_sim_stage {
 	uint64_t accesses, writes;
 	uint64_t read_misses, write_misses;
 	uint64_t misses[SN_SIM_CAUSES]; /* their sum is that of the two above */
-	uint64_t lines, used_bytes;	/* lines that left again, and what was used of them */
+	/* of the cold ones those of lines that could have been there: of a set the first ones, as many as it
+	 * has ways */
+	uint64_t open;
+	uint64_t lines, used_bytes; /* lines that left again, and what was used of them */
 	uint64_t reuse
 		[SN_SIM_REUSE_BUCKETS]; /* accesses by distance in lines (pages); not the cold */
 };

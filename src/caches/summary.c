@@ -9,6 +9,7 @@ void sn_sim_stage_add(struct sn_sim_stage *to, const struct sn_sim_stage *from)
 	to->writes += from->writes;
 	to->read_misses += from->read_misses;
 	to->write_misses += from->write_misses;
+	to->open += from->open;
 	to->lines += from->lines;
 	to->used_bytes += from->used_bytes;
 	for (int c = 0; c < SN_SIM_CAUSES; c++)

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "caches/config.h"
 #include "cli/analysis_options.h"
 #include "cli/command.h"
 #include "experiment/store.h"
@@ -22,6 +23,8 @@
 enum { RESTARTS = 6 };
 
 struct asked {
+	struct sn_sim_config caches;
+	bool has_caches;
 	struct sn_search_options options;
 	const char *experiment, *format;
 	double check; /* a severity; infinite: not given */
@@ -167,6 +170,10 @@ static sn_status asked_read(const struct sn_args *args, struct asked *out, struc
 		status = sn_args_real(args, "max-time", 0, &out->max_time_s, err);
 	if (status == SN_OK && !(out->max_time_s >= 0))
 		status = sn_error_set(err, SN_ERR_USAGE, "--max-time is not negative");
+	out->has_caches = sn_args_value(args, "caches") != NULL;
+	sn_sim_config_native(&out->caches);
+	if (status == SN_OK && out->has_caches)
+		status = sn_sim_config_parse(sn_args_value(args, "caches"), &out->caches, err);
 	out->suspend = suspend_of(sn_args_value(args, "suspend"));
 	out->options.strategy = sn_args_value(args, "strategy");
 	out->options.start = sn_args_value(args, "start");
@@ -241,6 +248,7 @@ static sn_status run_search(struct sn_analysis *analysis, const struct sn_librar
 	struct sn_search *search = NULL;
 	sn_status status;
 
+	recorded->caches = &asked->caches;
 	for (const struct sn_source *const *source = sn_sources; *source; source++)
 		(*source)->collect(recorded);
 	status = sn_search_run(recorded, library, &asked->options, &search, err);
@@ -375,6 +383,7 @@ static sn_status program_search(const struct sn_args *args, const struct asked *
 			    .follow = "all" },
 		.analysis = { .arch = sn_args_value(args, "arch") },
 		.library = library,
+		.caches = &asked->caches,
 		.search = asked->options,
 		.phase = sn_args_value(args, "phase"),
 		.program = args->operands[0],
@@ -562,6 +571,10 @@ static const struct sn_option search_options[] = {
 	  "refuse values of a further start in which measuring took more than this share of the CPU time "
 	  "(no bound unless said)",
 	  NULL },
+	{ "caches", 0, "SIZES",
+	  "what traces of loops are replayed through, as L1=48k/12,L2=2m/16,L3=36m/12,TLB=1536/12,line=64,"
+	  "page=4k (size/ways); this machine's unless said",
+	  NULL },
 	{ "steps", 0, "N", "end the search after N steps", NULL },
 	{ "max-time", 0, "SECONDS", "no further start of the program after so long", NULL },
 	{ "output", 'o', "FOLDER", "name of the experiment that a program leaves", NULL },
@@ -604,7 +617,7 @@ const struct sn_command sn_command_search = {
 		"is never taken for false. Findings that a more special one explains are 'refined' "
 		"in JSON and left out of the text.\n\n"
 		"A program is started once for what costs little (samples, waits), and once more for "
-		"each source that candidates lack: a trace of the heap or of MPI, or counts of input and output. Each start is "
+		"each source that candidates lack: a trace of hot loops, of the heap or of MPI, or counts of input and output. Each start is "
 		"announced, and reads the same input. The last one's standard output is the "
 		"program's, and the answer goes to standard error; with --format json or xml the "
 		"document is standard output, and the program's goes to standard error. What the "

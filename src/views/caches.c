@@ -186,25 +186,17 @@ static void names_set(const struct sn_profile *profile, const struct sn_replay *
 	}
 }
 
-static double seen_share(const struct sn_replay *replay, uint32_t loop)
-{
-	for (size_t i = 0; i < replay->loops.count; i++)
-		if (replay->loops.items[i].loop == loop)
-			return replay->loops.items[i].seen_share;
-	return NAN;
-}
-
-/* From all cold misses as hits to all of them as misses. */
+/* From all open misses as hits to all of them as misses. */
 static void set_range(struct sn_table *table, const struct sn_sim_stage *stage)
 {
 	uint64_t misses = sn_sim_stage_misses(stage);
 	double high = sn_share(misses, stage->accesses),
-	       low = sn_share(misses - stage->misses[SN_SIM_COLD], stage->accesses);
+	       low = sn_share(misses - stage->open, stage->accesses);
 	char text[48];
 
 	sn_table_set_real(table, C_MISS_SHARE, high);
 	sn_table_set_real(table, C_MISS_LOW, low);
-	if (stage->misses[SN_SIM_COLD])
+	if (stage->open)
 		snprintf(text, sizeof(text), "%.1f-%.1f %%", 100 * low, 100 * high);
 	else
 		snprintf(text, sizeof(text), "%.1f %%", 100 * high);
@@ -230,8 +222,8 @@ static void stage_row(const struct sn_profile *profile, const struct sn_replay *
 	for (int c = 0; c < SN_SIM_CAUSES; c++)
 		sn_table_set_int(table, C_CAUSES + (size_t)c, (int64_t)stage->misses[c]);
 	set_range(table, stage);
-	sn_table_set_real(table, C_OPEN, sn_share(stage->misses[SN_SIM_COLD], stage->accesses));
-	sn_table_set_real(table, C_SEEN, seen_share(replay, group->loop));
+	sn_table_set_real(table, C_OPEN, sn_share(stage->open, stage->accesses));
+	sn_table_set_real(table, C_SEEN, sn_replay_seen_share(replay, group->loop, SN_NONE));
 	if (stride)
 		sn_table_set_int(table, C_STRIDE, stride->bytes);
 	if (s == SN_SIM_TLB)
@@ -343,7 +335,8 @@ static void put_foot(const struct sn_view_input *input, FILE *out)
 	if (replay->cut_windows)
 		fprintf(out, ", %llu of them not to their end",
 			(unsigned long long)replay->cut_windows);
-	fputs("; cold misses are open: what was in the caches before is not known\n", out);
+	fputs("; cold misses are open as far as caches have room: what was in them before is not known\n",
+	      out);
 }
 
 static void write_members(const struct sn_view_input *input, struct sn_json *json)
@@ -375,7 +368,7 @@ static const struct sn_explanation caches_words[] = {
 	{ "write_misses", "count", "Misses of accesses that write.", "misses" },
 	{ "cold", "count",
 	  "Misses of lines (pages) that were not met before. The caches' contents at a window's begin "
-	  "are not known, so these are open: they may have been hits.",
+	  "are not known, so those that there was room for are open: they may have been hits.",
 	  "open_share" },
 	{ "capacity", "count",
 	  "Misses that a fully associative LRU cache of the same size would have had, too: as many other "
@@ -387,13 +380,13 @@ static const struct sn_explanation caches_words[] = {
 	{ "coherence", "count", "Misses of lines that another thread's write took away.",
 	  "transfers" },
 	{ "miss_share", "share",
-	  "Misses of the accesses that reach the level, with all cold ones: the most that it can be.",
+	  "Misses of the accesses that reach the level, with all open ones: the most that it can be.",
 	  "miss_share_low" },
 	{ "miss_share_low", "share",
-	  "Misses of the accesses that reach the level, without the cold ones: the least that it can be.",
+	  "Misses of the accesses that reach the level, without the open ones: the least that it can be.",
 	  "miss_share" },
 	{ "miss_range", "text",
-	  "From miss_share_low to miss_share, in per cent: the truth lies between, as cold misses are open. "
+	  "From miss_share_low to miss_share, in per cent: the truth lies between, as some cold misses are open. "
 	  "One number where nothing is open.",
 	  "miss_share_low miss_share open_share" },
 	{ "line_used_share", "share",
@@ -405,11 +398,11 @@ static const struct sn_explanation caches_words[] = {
 	  "capacity" },
 	{ "seen_share", "share",
 	  "Part of the loop's accesses in the whole run that was recorded, estimated by its instances; "
-	  "unknown where no instance was recorded to its end. In 'show sharing' of all loops at its sites.",
+	  "by its iterations where no instance was recorded to its end. In 'show sharing' of all loops at its sites.",
 	  "misses" },
 	{ "open_share", "share",
-	  "Cold misses of the accesses that reach the level: with other contents at the begin the true "
-	  "miss_share may be lower by as much.",
+	  "Open misses of the accesses that reach the level (cold ones that there was room for before): with "
+	  "other contents at the begin the true miss_share may be lower by as much.",
 	  "cold" },
 	{ 0 },
 };

@@ -25,6 +25,45 @@ struct maker {
 	bool *is_counted; /* by the program's loop */
 };
 
+/* ---- nests ---- */
+
+static bool lies_in(const struct sn_program *program, uint32_t inner, uint32_t outer)
+{
+	while (inner != SN_NONE && inner != outer)
+		inner = program->loops.items[inner].parent;
+	return inner == outer;
+}
+
+static bool has_more_time(const struct sn_profile *profile, uint32_t a, uint32_t b)
+{
+	uint64_t of_a = profile->loops[a].exclusive.cpu_ns,
+		 of_b = profile->loops[b].exclusive.cpu_ns;
+
+	return of_a != of_b ? of_a > of_b : a < b;
+}
+
+void sn_loop_choice_keep_one_of_nest(const struct sn_profile *profile,
+				     struct sn_loop_choice *choice)
+{
+	struct sn_loop_numbers *loops = &choice->loops;
+	const struct sn_program *program = profile->program;
+	size_t kept = 0;
+	bool *is_out = sn_alloc_zeroed(loops->count + 1, sizeof(*is_out));
+
+	for (size_t i = 0; i < loops->count; i++)
+		for (size_t k = 0; k < loops->count; k++) {
+			uint32_t a = loops->items[i], b = loops->items[k];
+
+			is_out[i] |= a != b && has_more_time(profile, b, a) &&
+				     (lies_in(program, a, b) || lies_in(program, b, a));
+		}
+	for (size_t i = 0; i < loops->count; i++)
+		if (!is_out[i])
+			loops->items[kept++] = loops->items[i];
+	loops->count = kept;
+	free(is_out);
+}
+
 /* ---- a module ---- */
 
 static const struct sn_loop *loop_of(struct sn_structure *structure, const struct sn_loop *known)

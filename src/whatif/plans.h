@@ -39,6 +39,9 @@ struct sn_loop_choice {
 	struct sn_loop_numbers excluded;
 };
 void sn_loop_choice_free(struct sn_loop_choice *choice);
+/** Leaves out each loop that shares a nest with one that has more time of its own. */
+void sn_loop_choice_keep_one_of_nest(const struct sn_profile *profile,
+				     struct sn_loop_choice *choice);
 
 /** Plans for the chosen loops. `variants` as sn_rewriter_plan takes it. */
 void sn_loop_plans_make(const struct sn_profile *profile, const struct sn_loop_choice *choice,

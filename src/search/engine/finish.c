@@ -126,6 +126,102 @@ static void causes_settle(struct sn_search *s)
 	}
 }
 
+/* ---- a loss that is told in two ways ---- */
+
+static bool is_leaf(const struct sn_finding *f)
+{
+	return !f->refined && !f->is_left_out;
+}
+
+static bool is_same_place(const struct sn_finding *a, const struct sn_finding *b)
+{
+	return a->what.region == b->what.region && a->what.data == b->what.data;
+}
+
+static bool asks_no_more(const struct sn_property *a, const struct sn_property *b)
+{
+	for (size_t i = 0; i < a->requests.count; i++) {
+		const struct sn_prop_request *r = &a->requests.items[i];
+		bool is_there = false;
+
+		for (size_t k = 0; k < b->requests.count && !is_there; k++) {
+			const struct sn_prop_request *other = &b->requests.items[k];
+
+			is_there =
+				r->metric == other->metric &&
+				!strcmp(r->level ? r->level : "", other->level ? other->level : "");
+		}
+		if (!is_there)
+			return false;
+	}
+	return true;
+}
+
+/* Two properties that look at the same metrics and come to the same loss: that of the region, and that of its worst thread,
+ * which is said of the region, too. */
+static bool is_same_loss(const struct sn_search *s, const struct sn_finding *a,
+			 const struct sn_finding *b)
+{
+	const struct sn_property *p = sn_finding_property(s, a), *q = sn_finding_property(s, b);
+
+	return a != b && sn_finding_unit(s, a) != SN_SEVERITY_RATE && is_same_place(a, b) &&
+	       p != q && loss_of(a) > 0 && fabs(loss_of(a) - loss_of(b)) <= 1e-9 * loss_of(a) &&
+	       asks_no_more(p, q) && asks_no_more(q, p);
+}
+
+/* It counts once, and not at all where one of them is explained further. */
+static void same_losses_settle(struct sn_search *s)
+{
+	for (size_t i = 0; i < s->findings.count; i++) {
+		struct sn_finding *a = &s->findings.items[i];
+		bool is_told = a->refined;
+
+		for (size_t k = 0; k < s->findings.count && !a->is_left_out; k++) {
+			struct sn_finding *b = &s->findings.items[k];
+
+			if (b->is_left_out || !is_same_loss(s, a, b))
+				continue;
+			if (b->refined && k > i)
+				is_told = true;
+			else if (k > i)
+				b->refined = true;
+			else if (b->refined && !a->refined)
+				is_told = true;
+		}
+		a->refined = is_told;
+	}
+}
+
+/* What refines a finding by its data, and what by something else (its threads), are two ways to cut one loss: the one that has
+ * more of it stands. */
+static void axes_settle(struct sn_search *s)
+{
+	for (size_t i = 0; i < s->findings.count; i++) {
+		const struct sn_finding *general = &s->findings.items[i];
+		double losses[2] = { 0 };
+
+		if (general->what.data != SN_ALL ||
+		    sn_search_is_exclusive(sn_finding_property(s, general)))
+			continue;
+		for (int pass = 0; pass < 2; pass++)
+			for (size_t k = 0; k < s->findings.count; k++) {
+				struct sn_finding *f = &s->findings.items[k];
+				bool is_of_data = f->what.data != SN_ALL;
+
+				if (!is_leaf(f) || sn_finding_unit(s, f) == SN_SEVERITY_RATE ||
+				    f->what.region != general->what.region ||
+				    !is_kind_of(s, sn_finding_property(s, f),
+						sn_finding_property(s, general), 0))
+					continue;
+				if (!pass)
+					losses[is_of_data] += loss_of(f);
+				else if (losses[is_of_data] > 0 && losses[!is_of_data] > 0 &&
+					 is_of_data == (losses[0] > losses[1]))
+					f->refined = true;
+			}
+	}
+}
+
 static int findings_compare(const void *left, const void *right)
 {
 	const struct sn_finding *a = left, *b = right;
@@ -144,6 +240,8 @@ void sn_search_finish(struct sn_search *s)
 {
 	places_settle(s);
 	causes_settle(s);
+	same_losses_settle(s);
+	axes_settle(s);
 	if (s->findings.count)
 		qsort(s->findings.items, s->findings.count, sizeof(*s->findings.items),
 		      findings_compare);

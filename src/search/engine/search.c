@@ -292,9 +292,23 @@ static uint32_t lacking_of(struct sn_search *s, size_t first, size_t end)
 	return lack.sources & s->options.measuring.available;
 }
 
+/* What was proven before there were data is refined by them, too. */
+static void data_propose(struct sn_search *s)
+{
+	for (size_t i = 0; i < s->findings.count; i++) {
+		const struct sn_finding *f = &s->findings.items[i];
+		const struct sonde_strategy_finding proven = { f->what, f->severity, f->confidence,
+							       f->step };
+
+		if (f->what.data == SN_ALL)
+			s->host.propose_data(s, &proven);
+	}
+}
+
 static void lacking_measure(struct sn_search *s, size_t first, size_t end,
 			    struct sn_search_step *step)
 {
+	size_t data = s->recorded->tables->members[SN_KEY_DATA].count;
 	uint32_t sources;
 
 	if (!s->options.measuring.available)
@@ -306,6 +320,8 @@ static void lacking_measure(struct sn_search *s, size_t first, size_t end,
 	s->options.measuring.available &= ~sources;
 	sn_evaluator_free(s->evaluator); /* it knows where there was no value */
 	s->evaluator = sn_evaluator_new(s->recorded->tables, s->options.severity);
+	if (s->recorded->tables->members[SN_KEY_DATA].count > data)
+		data_propose(s);
 }
 
 /* Where the phase can be measured no more, further steps are on what is there. */

@@ -19,7 +19,7 @@ static uint32_t thread_in(const struct sn_tables *to, const struct sn_tables *fr
 }
 
 /* False: the other run does not know what the value is of. */
-static bool keys_translate(const struct sn_tables *to, const struct sn_tables *from,
+static bool keys_translate(struct sn_tables *to, const struct sn_tables *from,
 			   const uint32_t keys[SN_KEYS], uint32_t out[SN_KEYS])
 {
 	for (int k = 0; k < SN_KEYS; k++) {
@@ -29,6 +29,10 @@ static bool keys_translate(const struct sn_tables *to, const struct sn_tables *f
 		if (keys[k] == SN_ALL || k == SN_KEY_THREAD)
 			continue;
 		out[k] = sn_tables_member(to, kind, SN_ALL, from->members[kind].items[keys[k]].id);
+		/* no sample tells of data */
+		if (out[k] == SN_ALL && k == SN_KEY_DATA)
+			out[k] =
+				sn_tables_add_member(to, kind, &from->members[kind].items[keys[k]]);
 		if (out[k] == SN_ALL)
 			return false;
 	}

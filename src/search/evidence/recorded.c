@@ -594,6 +594,11 @@ static void edges_find(struct sn_recorded *r)
 			edges_add(&sums, wait->stack < stacks ? wait->stack : stacks,
 				  sn_profile_wait_ns(r->profile, wait));
 	}
+	/* loops that ran as copies are there, too, where no sample met them */
+	for (size_t i = 0; i < e->instances.count; i++)
+		if (e->instances.items[i].stack != SN_NONE &&
+		    r->thread_members[e->instances.items[i].thread] != SN_ALL)
+			edges_add(&sums, e->instances.items[i].stack, 0);
 	if (r->edges.count)
 		qsort(r->edges.items, r->edges.count, sizeof(*r->edges.items), edges_compare);
 	for (size_t i = 0; i < r->edges.count; i++)

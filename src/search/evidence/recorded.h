@@ -8,6 +8,7 @@
 #ifndef SN_SEARCH_EVIDENCE_RECORDED_H
 #define SN_SEARCH_EVIDENCE_RECORDED_H
 
+#include "caches/config.h"
 #include "machine/choice.h"
 #include "profile/profile.h"
 #include "profile/structures.h"
@@ -84,6 +85,10 @@ struct sn_recorded {
 	const struct sn_profile *profile; /* borrowed, as are the next two */
 	struct sn_structures *structures;
 	const struct sn_machine_choice *machine;
+	const struct sn_sim_config
+		*caches; /* borrowed: that traces are replayed through; NULL: this machine's */
+	/* borrowed: the run whose CPU times count, where this one was slowed by what it measured; NULL: this one */
+	const struct sn_recorded *times;
 	struct sn_tables *tables; /* owned */
 
 	uint32_t *process_members, *thread_members; /* by index of the run; SN_ALL: not in scope */

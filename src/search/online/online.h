@@ -27,7 +27,9 @@ struct sn_online_options {
 	struct sn_record_options record;     /* of the first start */
 	struct sn_analysis_options analysis; /* may be all NULL */
 	const struct sn_library *library;    /* borrowed */
-	struct sn_search_options search;     /* without what measures: that is filled in */
+	const struct sn_sim_config
+		*caches; /* that traces are replayed through; NULL: this machine's */
+	struct sn_search_options search; /* without what measures: that is filled in */
 	const char *phase;   /* --phase; NULL: the whole program; SN_PHASE_AUTO: what repeats */
 	const char *program; /* the one that has the phase, which a launcher may start */
 	enum sn_suspend suspend;

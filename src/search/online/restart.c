@@ -14,6 +14,7 @@
 #include "base/stats.h"
 #include "record/streams.h"
 #include "search/evidence/sources.h"
+#include "search/online/copies.h"
 #include "search/online/found.h"
 #include "wire/settings.h"
 
@@ -127,7 +128,7 @@ static bool options_add(struct sn_record_options *options, const struct sn_sourc
 	else if (!strcmp(source->option, "io"))
 		options->has_io = true;
 	else
-		return false;
+		return sn_copies_are_asked(source->option);
 	return true;
 }
 
@@ -194,6 +195,8 @@ static void values_join(struct restart *r, struct sn_search *search, const char 
 	if (!is_refused(r, search, source, overhead_share)) {
 		recorded = sn_recorded_new(analysis->profile, analysis->structures,
 					   sn_analysis_machine(analysis));
+		recorded->caches = search->recorded->caches;
+		recorded->times = search->recorded;
 		source->collect(recorded);
 		sn_recorded_join(search->recorded, recorded, source);
 		sn_recorded_free(recorded);
@@ -201,20 +204,50 @@ static void values_join(struct restart *r, struct sn_search *search, const char 
 	sn_analysis_free(analysis);
 }
 
+/* Loops that run as copies have to be found first; false: there are none. */
+static bool copies_prepare(const struct restart *r, const struct sn_source *source,
+			   struct sn_copies *copies, struct sn_record_options *options)
+{
+	struct sn_error err;
+
+	if (!sn_copies_are_asked(source->option) ||
+	    sn_copies_prepare(copies, source->option, r->out->analysis, options, &err) == SN_OK)
+		return true;
+	if (!r->options->is_quiet)
+		fprintf(stderr, "sonde: no start for %s: %s\n", source->name, err.sentence);
+	return false;
+}
+
+static void what_is_measured(const struct sn_source *source, const struct sn_copies *copies,
+			     struct sn_text *out)
+{
+	sn_text_add(out, source->name);
+	if (copies->files)
+		sn_text_addf(out, ", of %zu hot %s with %.0f %% of CPU time", copies->plans.loops,
+			     copies->plans.loops == 1 ? "loop" : "loops",
+			     100 * copies->plans.covered_share);
+}
+
 static void source_measure(struct restart *r, struct sn_search *search,
 			   const struct sn_source *source, struct sn_search_step *step)
 {
 	struct sn_record_options options = r->options->record;
-	struct sn_text path = { 0 }, label = { 0 };
+	struct sn_text path = { 0 }, label = { 0 }, what = { 0 };
+	struct sn_copies copies = { 0 };
 	struct sn_error err;
 
-	if (!may_start(r, source->name))
+	if (!copies_prepare(r, source, &copies, &options) || !may_start(r, source->name)) {
+		sn_copies_free(&copies);
 		return;
+	}
 	options_add(&options, source);
+	what_is_measured(source, &copies, &what);
 	sn_text_addf(&label, "%s for the search of %s", source->name, r->base_path);
 	options.output = NULL;
 	options.label = label.chars;
-	if (start(r, &options, source->name, &path, &err) == SN_OK) {
+	if (start(r, &options, what.chars, &path, &err) == SN_OK) {
+		if (copies.files)
+			sn_copies_ran(&copies, r->out->analysis, path.chars);
 		search->exit_status = r->out->exit_code;
 		if (!r->options->is_quiet)
 			fprintf(stderr, "sonde: %s is in %s\n", source->name, path.chars);
@@ -222,6 +255,8 @@ static void source_measure(struct restart *r, struct sn_search *search,
 	} else {
 		sn_error_print(&err);
 	}
+	sn_copies_free(&copies);
+	sn_text_free(&what);
 	sn_text_free(&path);
 	sn_text_free(&label);
 }
@@ -370,6 +405,7 @@ sn_status sn_online_restart(const struct sn_online_options *options, struct sn_o
 	if (status == SN_OK) {
 		out->recorded = sn_recorded_new(out->analysis->profile, out->analysis->structures,
 						sn_analysis_machine(out->analysis));
+		out->recorded->caches = options->caches;
 		if (!options->phase || !executions_searched(&r))
 			status = search_run(&r, err);
 	}

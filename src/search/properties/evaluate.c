@@ -162,6 +162,7 @@ static struct sn_prop_value penalty_value(struct sn_evaluator *ev, const struct 
 	for (int k = 0; k < SN_KEYS; k++)
 		keys[k] = SN_ALL;
 	keys[SN_KEY_PROCESS] = ev->keys[SN_KEY_PROCESS];
+	keys[SN_KEY_REGION] = ev->keys[SN_KEY_REGION];
 	sum = sum_find(ev, e->request, keys);
 	return sum ? number(sum->value) : unknown;
 }

@@ -83,14 +83,19 @@ static void end_use(struct naive *naive, unsigned level, const struct naive_way 
 		naive->config.line_bytes > 64 ? bytes * (naive->config.line_bytes / 64) : bytes;
 }
 
-static void count_miss(struct naive *naive, unsigned stage, bool is_write, int distance,
-		       bool was_lost)
+static const struct sn_sim_shape *shape_of(const struct naive *naive, unsigned stage)
+{
+	return stage == SN_SIM_TLB ? &naive->config.tlb : &naive->config.levels[stage];
+}
+
+static void count_miss(struct naive *naive, unsigned stage, unsigned core, unsigned line,
+		       bool is_write, int distance, bool was_lost)
 {
 	struct naive_counts *counts = &naive->counts[stage];
-	const struct sn_sim_shape *shape =
-		stage == SN_SIM_TLB ? &naive->config.tlb : &naive->config.levels[stage];
+	const struct sn_sim_shape *shape = shape_of(naive, stage);
 	int lines = (int)(shape->sets * shape->ways);
 
+	naive->cold[stage][core][line % shape->sets] += distance < 0;
 	counts->read_misses += !is_write;
 	counts->write_misses += is_write;
 	counts->misses[distance < 0	   ? SN_SIM_COLD
@@ -220,7 +225,7 @@ static void fetch(struct naive *naive, unsigned core, unsigned line, uint64_t by
 			way->bytes |= bytes;
 			way->last_use = ++naive->now;
 		} else {
-			count_miss(naive, level, is_write, all_distance, false);
+			count_miss(naive, level, 0, line, is_write, all_distance, false);
 			put_shared(naive, line, bytes);
 		}
 	}
@@ -241,7 +246,7 @@ static void tlb_access(struct naive *naive, unsigned core, unsigned page, bool i
 	naive->counts[SN_SIM_TLB].accesses++;
 	naive->counts[SN_SIM_TLB].writes += is_write;
 	if (!way) {
-		count_miss(naive, SN_SIM_TLB, is_write, distance, false);
+		count_miss(naive, SN_SIM_TLB, core, page, is_write, distance, false);
 		way = victim_of(naive, naive->tlb[core].ways[page % shape->sets], shape);
 		*way = (struct naive_way){ true, page, 0, 0 };
 	}
@@ -265,7 +270,8 @@ static void line_access(struct naive *naive, unsigned core, unsigned line, uint6
 			way->last_use = ++naive->now;
 			break;
 		}
-		count_miss(naive, level, is_write, distance, naive->was_lost[core][line][level]);
+		count_miss(naive, level, core, line, is_write, distance,
+			   naive->was_lost[core][line][level]);
 	}
 	if (level == naive->private_count)
 		fetch(naive, core, line, bytes, is_write, all_distance);
@@ -315,8 +321,23 @@ void naive_access(struct naive *naive, unsigned core, uint64_t address, unsigned
 	}
 }
 
+/* A set held at most as many lines as it has ways before the first access. */
+static void open_find(struct naive *naive, unsigned stage)
+{
+	uint64_t ways = shape_of(naive, stage)->ways;
+
+	for (unsigned c = 0; c < NAIVE_CORES; c++)
+		for (unsigned s = 0; s < NAIVE_SETS; s++) {
+			uint64_t cold = naive->cold[stage][c][s];
+
+			naive->counts[stage].open += cold < ways ? cold : ways;
+		}
+}
+
 void naive_end(struct naive *naive)
 {
+	for (unsigned stage = 0; stage < SN_SIM_STAGES; stage++)
+		open_find(naive, stage);
 	for (unsigned c = 0; c < NAIVE_CORES; c++) {
 		for (unsigned line = 0; line < NAIVE_LINES; line++)
 			end_wait(naive, c, line);

@@ -27,7 +27,8 @@ struct naive_list {
 };
 
 struct naive_counts {
-	uint64_t accesses, writes, misses[SN_SIM_CAUSES], read_misses, write_misses, lines, used;
+	uint64_t accesses, writes, misses[SN_SIM_CAUSES], read_misses, write_misses, lines, used,
+		open;
 };
 
 struct naive {
@@ -45,6 +46,8 @@ struct naive {
 	bool is_awaited[NAIVE_CORES][NAIVE_LINES];
 	uint64_t true_transfers, false_transfers;
 	struct naive_counts counts[SN_SIM_STAGES];
+	uint64_t cold[SN_SIM_STAGES][NAIVE_CORES]
+		     [NAIVE_SETS]; /* by set; of a shared level: core 0 */
 };
 
 void naive_access(struct naive *naive, unsigned core, uint64_t address, unsigned size,

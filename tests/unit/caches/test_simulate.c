@@ -121,6 +121,7 @@ TEST(lines_of_one_set_conflict)
 		stream(sim, 0, 0, 1 << 20, 4096, 9, false);
 	l1 = total(sim, 0);
 	CHECK_INT(l1.misses[SN_SIM_COLD], 9);
+	CHECK_INT(l1.open, 8); /* the set held eight lines before at most */
 	CHECK_INT(l1.misses[SN_SIM_CONFLICT], 81);
 	CHECK_INT(l1.misses[SN_SIM_CAPACITY], 0);
 	sn_sim_free(sim);
@@ -219,6 +220,7 @@ TEST(what_was_forgotten_is_cold)
 		sn_sim_forget(sim);
 	}
 	CHECK_INT(total(sim, 0).misses[SN_SIM_COLD], 24);
+	CHECK_INT(total(sim, 0).open, 24); /* each time the caches could have had them */
 	CHECK_INT(total(sim, 0).lines, 24);
 	CHECK_INT(total(sim, 0).used_bytes, 24 * 64);
 	sn_sim_free(sim);
@@ -363,6 +365,7 @@ static void compare(const struct sn_sim *sim, struct naive *naive, int trial)
 		is_same &= stage.accesses == counts->accesses && stage.writes == counts->writes &&
 			   stage.read_misses == counts->read_misses &&
 			   stage.write_misses == counts->write_misses &&
+			   stage.open == counts->open &&
 			   !memcmp(stage.misses, counts->misses, sizeof(stage.misses));
 		if (s < naive->private_count)
 			is_same &= stage.lines == counts->lines && stage.used_bytes == counts->used;

@@ -1,0 +1,154 @@
+/*
+ * Which loops run as copies in a further start: the hottest that the first one met, one of each nest. Loops whose accesses
+ * all stay where they are, by the static model, miss nothing, and are not traced.
+ */
+#include "search/online/copies.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/progress.h"
+#include "profile/rank.h"
+#include "rewrite/rewrite.h"
+#include "whatif/untouched.h"
+#include "whatif/whatif.h"
+#include "wire/variants.h"
+
+enum {
+	LOOPS_MOST = 50,
+	BUDGET_PERCENT = 20, /* as 'sonde trace' and 'sonde decan' have it */
+};
+
+/* (chosen) of all CPU time: what is below cannot be severe */
+static const double share_least = 0.01;
+static const uint64_t bytes_most = 1000000000; /* as 'sonde trace' has it */
+
+static const struct {
+	const char *option;
+	uint32_t variants;
+	uint32_t budget_percent;
+} kinds[] = {
+	{ "trace", SN_REWRITER_RECORDER | SN_REWRITER_INNERMOST, BUDGET_PERCENT },
+	{ "vprof", 0, 0 },
+	{ "decan", (1u << SN_VARIANTS) - 1, BUDGET_PERCENT },
+};
+
+static int kind_of(const char *option)
+{
+	for (int i = 0; i < (int)(sizeof(kinds) / sizeof(*kinds)); i++)
+		if (!strcmp(kinds[i].option, option))
+			return i;
+	return -1;
+}
+
+bool sn_copies_are_asked(const char *option)
+{
+	return kind_of(option) >= 0;
+}
+
+/* Whether the model knows that it takes as long with its data in memory as in the first level. */
+static bool can_never_miss(const struct sn_whatif *whatif, uint32_t loop)
+{
+	for (size_t i = 0; i < whatif->loops.count; i++) {
+		const struct sn_cqa_loop *quality = &whatif->loops.items[i].quality;
+
+		if (whatif->loops.items[i].loop == loop)
+			return quality->path_count &&
+			       quality->level_cycles[SN_LEVEL_RAM] <=
+				       quality->level_cycles[SN_LEVEL_L1] * 1.001;
+	}
+	return false;
+}
+
+static bool has_team(const struct sn_profile *profile)
+{
+	uint32_t at_work = 0;
+
+	for (size_t t = 0; t < profile->experiment->threads.count; t++)
+		at_work += profile->is_at_work[t];
+	return at_work > profile->experiment->processes.count;
+}
+
+static void loops_choose(struct sn_analysis *first, bool is_trace, struct sn_loop_choice *out)
+{
+	const struct sn_machine_choice *machine = sn_analysis_machine(first);
+	const struct sn_profile *profile = first->profile;
+	struct sn_whatif *whatif = NULL;
+	size_t count;
+	uint32_t *order = sn_rank_loops(profile, true, &count);
+
+	/* a place that stays is a line that moves, where several threads write it */
+	if (is_trace && machine->machine && !has_team(profile))
+		whatif = sn_whatif_new(machine->machine, profile, first->structures, LOOPS_MOST);
+	for (size_t i = 0; i < count && out->loops.count < LOOPS_MOST; i++) {
+		double share =
+			sn_share(profile->loops[order[i]].exclusive.cpu_ns, profile->total.cpu_ns);
+
+		if (share >= share_least && !(whatif && can_never_miss(whatif, order[i])))
+			sn_vec_push(&out->loops, order[i]);
+	}
+	if (is_trace)
+		sn_loop_choice_keep_one_of_nest(profile, out);
+	sn_whatif_free(whatif);
+	free(order);
+}
+
+sn_status sn_copies_prepare(struct sn_copies *out, const char *option, struct sn_analysis *first,
+			    struct sn_record_options *options, struct sn_error *err)
+{
+	struct sn_loop_choice choice = { 0 };
+	int kind = kind_of(option);
+	bool is_trace = kinds[kind].variants & SN_REWRITER_RECORDER;
+	size_t chosen;
+
+	*out = (struct sn_copies){ .has_variants = !is_trace };
+	loops_choose(first, is_trace, &choice);
+	chosen = choice.loops.count;
+	if (chosen)
+		sn_loop_plans_make(first->profile, &choice, kinds[kind].variants, &out->plans);
+	sn_loop_choice_free(&choice);
+	if (!chosen)
+		return sn_error_set(err, SN_ERR_NO_DATA, "no hot loop has accesses that can miss");
+	if (!out->plans.loops)
+		return sn_error_set(
+			err, SN_ERR_NO_DATA, "%s cannot run as a copy: %s",
+			out->plans.refusals.count
+				? first->program->loops.items[out->plans.refusals.items[0].loop]
+					  .code->label
+				: "the hottest loop",
+			out->plans.refusals.count ? out->plans.refusals.items[0].why
+						  : "its file is not there any more");
+	out->files = sn_alloc_zeroed(out->plans.modules.count + 1, sizeof(*out->files));
+	for (size_t i = 0; i < out->plans.modules.count; i++)
+		out->files[i] = (struct sn_record_plan){ out->plans.modules.items[i].id,
+							 out->plans.modules.items[i].bytes.chars,
+							 out->plans.modules.items[i].bytes.length };
+	options->plans = out->files;
+	options->plan_count = out->plans.modules.count;
+	options->budget_percent = kinds[kind].budget_percent;
+	options->has_accesses = is_trace;
+	if (is_trace)
+		options->max_bytes = bytes_most;
+	out->begin_s = sn_now_s();
+	out->begin = __builtin_ia32_rdtsc();
+	return SN_OK;
+}
+
+void sn_copies_ran(struct sn_copies *copies, const struct sn_analysis *first,
+		   const char *experiment_path)
+{
+	double hz =
+		(double)(__builtin_ia32_rdtsc() - copies->begin) / (sn_now_s() - copies->begin_s);
+	struct sn_error err;
+
+	if (copies->has_variants &&
+	    sn_untouched_write(first->profile, hz, experiment_path, &err) != SN_OK)
+		sn_error_print(&err);
+}
+
+void sn_copies_free(struct sn_copies *copies)
+{
+	sn_loop_plans_free(&copies->plans);
+	free(copies->files);
+}

@@ -1,0 +1,172 @@
+"""sonde search with traces of loops: planted misses are proven by level and data, what stays in L1 is not; no more time is
+said to be lost than the loop takes."""
+import json
+
+from sonde_test import Test
+
+# one loop each that misses: a column of a matrix, pages, a table in random order, lines of two threads; and one that does not
+PLANTED = r'''
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define KEPT __attribute__((noinline, noclone, noipa))
+enum { N = 1024, PAGES = 8192, TABLE = 1 << 21, PICKS = 1 << 15, SMALL = 1024, ROUNDS = 4, STEPS = 1000000 };
+static double matrix[N][N];
+static char pages[PAGES * 4096l] __attribute__((aligned(4096)));
+static double table[TABLE];
+static unsigned picks[PICKS];
+static double small[SMALL], copy[SMALL];
+static volatile long counts[2] __attribute__((aligned(64)));
+static int arrived __attribute__((aligned(128)));
+KEPT double columns(void)
+{ double s = 0; for (int j = 0; j < N; j++) for (int i = 0; i < N; i++) s += matrix[i][j]; return s; }
+KEPT long strides(void)
+{ long s = 0; for (long i = 0; i < PAGES; i++) s += pages[i * 4096]; return s; }
+KEPT double gather(void)
+{ double s = 0; for (int i = 0; i < PICKS; i++) s += table[picks[i]]; return s; }
+KEPT void resident(void)
+{ for (int i = 0; i < SMALL; i++) copy[i] = small[i] * 1.5; }
+KEPT void count(volatile long *at, long n)
+{ for (long i = 0; i < n; i++) *at += i; }
+KEPT void meet(int turn)
+{
+	__atomic_fetch_add(&arrived, 1, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(&arrived, __ATOMIC_SEQ_CST) < 2 * turn)
+		sched_yield();
+}
+static void *work(void *number)
+{
+	for (int r = 0; r < ROUNDS; r++) {
+		meet(r + 1);
+		count(&counts[(long)number], STEPS);
+	}
+	return NULL;
+}
+int main(int argc, char **argv)
+{
+	double s = 0;
+	int what = argv[1][0], n = argc > 2 ? atoi(argv[2]) : 0;
+	pthread_t thread;
+	for (int i = 0; i < PICKS; i++)
+		picks[i] = (unsigned)i * 2654435761u % TABLE;
+	for (int i = 0; i < SMALL; i++)
+		small[i] = argc + i;
+	memset(matrix, 1, sizeof matrix);
+	memset(pages, 1, sizeof pages);
+	memset(table, 1, sizeof table);
+	for (int i = 0; i < n; i++) {
+		if (what == 'c') s += columns();
+		if (what == 'p') s += (double)strides();
+		if (what == 'g') s += gather();
+		if (what == 'r') resident();
+	}
+	if (what == 's') {
+		pthread_create(&thread, NULL, work, (void *)1);
+		work((void *)0);
+		pthread_join(thread, NULL);
+	}
+	printf("%g %g\n", s, copy[5]);
+	return 0;
+}
+'''
+
+# L1 of 32 kB, L2 of 256 kB, L3 of 2 MB: smaller than each of the arrays, so that the host's caches do not matter
+CACHES = 'L1=32k/8,L2=256k/8,L3=2m/16,line=64,TLB=64/4'
+MEMORY = ('LC1', 'LC2', 'LC3', 'DTLB', 'Stride', 'Conflict', 'FalseSharing', 'TrueSharing', 'Unbal')
+
+
+def is_memory(row):
+    return row['property'].startswith(MEMORY)
+
+
+def rows_of(found, function, data=None):
+    return [r for r in found['properties'] if r['function'] == function and (data is None or r['data'] == data)]
+
+
+def losses_check(t, found, name):
+    """Of each loop: what its misses cost is not more than its time, and all are shares."""
+    t.check(all(0 <= r['severity'] <= 1 for r in found['properties']), f'{name}: severities are shares')
+    for place in {r['region'] for r in found['properties'] if is_memory(r)}:
+        here = [r for r in found['properties'] if r['region'] == place]
+        hot = [r['severity'] for r in here if r['property'] == 'HotRegion']
+        lost = sum(r['severity'] for r in here if is_memory(r) and not r['refined'])
+        if hot and here[0]['region_kind'] == 'loop':
+            t.check(lost <= max(hot) * 1.02, f'{name}: leaves add up to at most the loop\'s time', lost, hot,
+                    [(r['property'], r['data'], r['severity'], r['refined']) for r in here])
+
+
+def searched(t, app, name, arguments, every):
+    t.run('trace', '-q', *every, '-o', name, '--', app, *arguments)
+    done = t.run('search', '--experiment', name, '--format', 'json', '--threshold', '0', '--caches', CACHES)
+    return json.loads(done.stdout)
+
+
+def planted(t, app):
+    for name, arguments, every, function, data, wanted in (
+            ('columns', ('c', '20'), (), 'columns', 'matrix', ('LC1DataMissRate', 'LC2DataMissRate', 'LC3DataMissRate', 'StrideWaste')),
+            ('pages', ('p', '1000'), (), 'strides', 'pages', ('LC1DataMissRate', 'LC2DataMissRate', 'LC3DataMissRate', 'StrideWaste')),
+            ('gather', ('g', '60'), ('--every', '1'), 'gather', 'table', ('LC1DataMissRate', 'LC2DataMissRate', 'LC3DataMissRate'))):
+        found = searched(t, app, name, arguments, every)
+        rows = rows_of(found, function, data)
+        names = {r['property'] for r in rows}
+        for property in wanted:
+            t.check(property in names, f'{name}: {property} is proven for {data}', names, found['not_measurable'])
+        t.check(all('caches' in r['sources'] for r in rows), f'{name}: and says by what', [r['sources'] for r in rows])
+        t.check(all(r['data_file'].endswith('.c') and r['data_line'] for r in rows), f'{name}: {data} has the place of its declaration')
+        tlb = [r for r in rows_of(found, function) if r['property'] == 'DTLBMiss']
+        t.check(tlb and tlb[0]['evidence']['page_walks'] > 1000, f'{name}: pages are walked', names)
+        losses_check(t, found, name)
+        whole = [r for r in rows_of(found, function) if r['property'] == 'LC1MissRate' and r['region_kind'] == 'loop']
+        t.check(whole and 0 < whole[0]['severity_low'] <= whole[0]['severity'] <= whole[0]['severity_high'] <= 1,
+                f'{name}: what a window leaves open is its interval', whole)
+    pages = [r for r in rows_of(found, 'gather') if r['property'] == 'LC1MissesInThread']
+    t.check(pages and all(r['refined'] for r in pages), 'the worst thread of one is the region: one loss, told once', pages)
+
+
+def resident(t, app):
+    found = searched(t, app, 'resident', ('r', '200000'), ())
+    wrong = [(r['property'], r['severity']) for r in found['properties'] if is_memory(r) and not r['property'].startswith('DTLB')]
+    t.equal(wrong, [], 'a loop whose data stay in L1 loses nothing to misses')
+    t.check(rows_of(found, 'resident') and not any(m['property'].startswith('LC') for m in found['not_measurable']),
+            'and that is known, not unmeasurable', found['not_measurable'])
+
+
+def sharing(t, app):
+    """On a busy machine one thread may end before the other begins."""
+    for attempt in range(8):
+        found = searched(t, app, f's{attempt}', ('s',), ('--every', '1'))
+        rows = [r for r in rows_of(found, 'count', 'counts') if r['property'] == 'FalseSharing']
+        if rows and rows[0]['evidence']['transfers'] > 100:
+            break
+    t.check(rows and rows[0]['evidence']['transfers'] > 100, 'lines of two threads go to and fro', found['properties'][:4])
+    t.check(not any(r['property'] == 'TrueSharing' for r in found['properties']), 'and they use nothing of each other')
+    losses_check(t, found, 'sharing')
+
+
+def online(t, app):
+    done = t.run('search', '--format', 'json', '--threshold', '0.005', '--caches', CACHES, app, 'p', '3000')
+    found = json.loads(done.stdout)
+    t.check('of 7 at most: caches, of 1 hot loop with' in done.stderr, 'memory that could cost time asks for a start that traces loops', done.stderr)
+    t.check('LC3DataMissRate' in {r['property'] for r in rows_of(found, 'strides', 'pages')} and found['phase']['executions'] == 2,
+            'its values are those of the first start\'s places', done.stderr, [(r['property'], r['function']) for r in found['properties']])
+    losses_check(t, found, 'online')
+    done = t.run('search', '--format', 'json', '--restarts', '0', app, 'p', '1000')
+    t.check('no start for caches' in done.stderr and any('misses(L1)' in m['needs'] for m in json.loads(done.stdout)['not_measurable']),
+            'without further starts it is named as not measurable', done.stderr)
+    done = t.run('search', '--caches', 'L1=48', app, 'p')
+    t.check(done.returncode == 2 and 'has no ways' in done.stderr, 'caches that are none are a mistake', done.returncode, done.stderr)
+
+
+def main():
+    t = Test()
+    app = t.compile(PLANTED, '-g', '-O2', '-fno-tree-vectorize', '-pthread', output='./planted')
+    planted(t, app)
+    resident(t, app)
+    sharing(t, app)
+    online(t, app)
+    t.done()
+
+
+main()
