@@ -38,6 +38,9 @@ static uint64_t key_of(uint64_t first, uint64_t second)
 	return sn_hash_u64(sn_hash_u64(first + 1) + second);
 }
 
+/* A larger team is damage. */
+enum { TEAM_MOST = 1 << 20 };
+
 struct reader {
 	const struct sn_program *program;
 	struct sn_openmp *openmp;
@@ -178,8 +181,8 @@ static void region_take(struct reader *reader, uint32_t process,
 	struct sn_openmp_region *region;
 	uint32_t threads = entry->path, index;
 
-	if (threads < 1 || threads > 1 << 20) { /* nobody came to its end */
-		reader->openmp->damaged += threads > 1 << 20;
+	if (threads < 1 || threads > TEAM_MOST) { /* nobody came to its end */
+		reader->openmp->damaged += threads > TEAM_MOST;
 		return;
 	}
 	index = region_get(reader, process, entry->region);
@@ -259,6 +262,45 @@ static void construct_take(struct reader *reader, uint32_t process, uint32_t thr
 			 entry->construct, wait);
 }
 
+static uint32_t stack_of(const struct reader *reader, uint32_t process, uint32_t path)
+{
+	uint32_t stack;
+
+	return path && sn_trace_stack_of(reader->program, process, path, &stack) ? stack : SN_NONE;
+}
+
+/* What makes no sense was counted as damage, and is left out. */
+static void share_add(struct reader *reader, uint32_t process, uint32_t thread,
+		      const struct sn_openmp_entry *entry)
+{
+	bool is_region = entry->type == SN_OPENMP_REGION;
+	bool is_construct = entry->type == SN_OPENMP_CONSTRUCT;
+	const uint64_t *tid =
+		sn_map_get(&reader->tids,
+			   (uint64_t)process << 32 | (entry->type == SN_OPENMP_BODY && entry->thread
+							      ? entry->thread - 1
+							      : thread));
+	struct sn_openmp_share share = {
+		.type = entry->type,
+		.construct = entry->construct,
+		.process = process,
+		.tid = tid ? (uint32_t)*tid : 0,
+		.region_stack = stack_of(reader, process, entry->region),
+		.stack = is_construct ? stack_of(reader, process, entry->path) : SN_NONE,
+		.threads = is_region ? entry->path : 0,
+		.count = entry->count,
+		.ns = ns_of(reader, process, entry->ticks),
+		.work_ns = ns_of(reader, process, entry->work),
+		.wait_ns = ns_of(reader, process, entry->wait),
+		.largest_ns = ns_of(reader, process, entry->largest),
+	};
+
+	if ((is_region && (entry->path < 1 || entry->path > TEAM_MOST)) ||
+	    (is_construct && entry->construct >= SN_OPENMP_CONSTRUCT_COUNT))
+		return;
+	sn_vec_push(&reader->openmp->shares, share);
+}
+
 static void entry_take(struct reader *reader, const struct sn_trace_item *item,
 		       const struct sn_openmp_entry *entry)
 {
@@ -270,12 +312,15 @@ static void entry_take(struct reader *reader, const struct sn_trace_item *item,
 		break;
 	case SN_OPENMP_REGION:
 		region_take(reader, process, entry);
+		share_add(reader, process, thread, entry);
 		break;
 	case SN_OPENMP_BODY:
 		body_take(reader, process, thread, entry);
+		share_add(reader, process, thread, entry);
 		break;
 	case SN_OPENMP_CONSTRUCT:
 		construct_take(reader, process, thread, entry);
+		share_add(reader, process, thread, entry);
 		break;
 	case SN_OPENMP_SPAN:
 		reader->openmp->parallel_ns += ns_of(reader, process, entry->ticks);
@@ -382,6 +427,7 @@ void sn_openmp_free(struct sn_openmp *openmp)
 	sn_vec_free(&openmp->regions);
 	sn_vec_free(&openmp->places);
 	sn_vec_free(&openmp->members);
+	sn_vec_free(&openmp->shares);
 	sn_arena_free(&openmp->arena);
 	free(openmp);
 }

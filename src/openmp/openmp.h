@@ -50,15 +50,32 @@ struct sn_openmp_member {
 	double work_ns, barrier_ns, critical_ns, task_wait_ns;
 };
 
+/** One entry of the traces: what one thread has at one place of one region. There may be several of a place. */
+struct sn_openmp_share {
+	uint8_t type;	   /* enum sn_openmp_type: REGION, BODY or CONSTRUCT */
+	uint8_t construct; /* of a CONSTRUCT */
+	uint32_t process;
+	uint32_t tid; /* 0: of no thread that was measured */
+	uint32_t
+		region_stack; /* of the program, of the call that opened the region; SN_NONE: unknown, or none */
+	uint32_t stack;		 /* of a CONSTRUCT; SN_NONE: unknown */
+	uint32_t threads;	 /* of a REGION: of the team */
+	uint64_t count;		 /* executions */
+	double ns;		 /* REGION: elapsed; CONSTRUCT: inside */
+	double work_ns, wait_ns; /* of a REGION: of all its threads; the wait is that at its end */
+	double largest_ns; /* REGION: work of the thread that had most, each time; CONSTRUCT: longest wait */
+};
+
 struct sn_openmp {
 	struct sn_arena arena;
 	bool is_traced; /* else all is empty: nobody asked for it */
 	SN_VEC(struct sn_openmp_region) regions;
 	SN_VEC(struct sn_openmp_place) places;
 	SN_VEC(struct sn_openmp_member) members;
-	double elapsed_ns;  /* of the processes that opened a region */
-	double parallel_ns; /* of that, with a region open */
-	uint64_t lost;	    /* regions and entries that could not be kept */
+	SN_VEC(struct sn_openmp_share) shares; /* what all of these are sums of */
+	double elapsed_ns;		       /* of the processes that opened a region */
+	double parallel_ns;		       /* of that, with a region open */
+	uint64_t lost;			       /* regions and entries that could not be kept */
 	int64_t overhead_ns;
 	uint64_t damaged;
 };

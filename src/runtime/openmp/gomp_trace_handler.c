@@ -31,10 +31,11 @@
 
 /* ---- barriers ---- */
 
+#define MEETS (sn_openmp_block_ends(worker), WAITS)
 #define BARRIER(name, construct)                                                                   \
-	FUNCTION(void, name, (void), (), WAITS, (next(), WAITED(construct)), )
+	FUNCTION(void, name, (void), (), MEETS, (next(), WAITED(construct)), )
 #define BARRIER_BOOL(name, construct)                                                              \
-	FUNCTION(bool, name, (void), (), WAITS, bool is = next(); WAITED(construct);               \
+	FUNCTION(bool, name, (void), (), MEETS, bool is = next(); WAITED(construct);               \
 		 return is, false)
 
 BARRIER(GOMP_barrier, BARRIER)
@@ -47,13 +48,26 @@ BARRIER_BOOL(GOMP_sections_end_cancel, SECTIONS_END)
 /* ---- one of the team ---- */
 
 FUNCTION(bool, GOMP_single_start, (void), (), bool is = next(),
-	 if (is) sn_openmp_met(worker, SN_OPENMP_SINGLE, RETURNS_TO);
+	 if (is) sn_openmp_block_begins(worker, SN_OPENMP_SINGLE, RETURNS_TO);
 	 return is, false)
 /* The others wait here for the one that has the data. */
 FUNCTION(void *, GOMP_single_copy_start, (void), (), WAITS, void *data = next();
-	 WAITED(SINGLE_COPY); return data, NULL)
-FUNCTION(void, GOMP_single_copy_end, (void *data), (data), WAITS,
+	 WAITED(SINGLE_COPY);
+	 if (!data) sn_openmp_block_begins(worker, SN_OPENMP_SINGLE, RETURNS_TO); return data, NULL)
+FUNCTION(void, GOMP_single_copy_end, (void *data), (data), MEETS,
 	 (next(data), WAITED(SINGLE_COPY)), )
+
+/* ---- some of the team ---- */
+
+#define SECTION                                                                                    \
+	if (is)                                                                                    \
+		sn_openmp_block_begins(worker, SN_OPENMP_SECTIONS, RETURNS_TO);                    \
+	return is
+
+FUNCTION(unsigned, GOMP_sections_start, (unsigned sections), (sections),
+	 unsigned is = next(sections), SECTION, 0)
+FUNCTION(unsigned, GOMP_sections_next, (void), (), sn_openmp_block_ends(worker);
+	 unsigned is = next(), SECTION, 0)
 
 /* ---- one at a time ---- */
 

@@ -178,14 +178,17 @@ static void on_work(int kind, int endpoint, union sn_ompt_data *parallel, union 
 	struct sn_openmp_worker *worker = sn_openmp_worker();
 
 	(void)parallel, (void)task, (void)times;
+	if (worker && endpoint != SCOPE_BEGIN &&
+	    (kind == WORK_SECTIONS || kind == WORK_SINGLE_EXECUTOR))
+		sn_openmp_block_ends(worker);
 	if (!worker || endpoint != SCOPE_BEGIN)
 		return;
 	if (kind == WORK_LOOP || (kind >= WORK_STATIC && kind <= WORK_GUIDED + 1))
 		sn_openmp_met(worker, SN_OPENMP_LOOP, pc_of(return_address));
 	else if (kind == WORK_SECTIONS)
-		sn_openmp_met(worker, SN_OPENMP_SECTIONS, pc_of(return_address));
+		sn_openmp_block_begins(worker, SN_OPENMP_SECTIONS, pc_of(return_address));
 	else if (kind == WORK_SINGLE_EXECUTOR)
-		sn_openmp_met(worker, SN_OPENMP_SINGLE, pc_of(return_address));
+		sn_openmp_block_begins(worker, SN_OPENMP_SINGLE, pc_of(return_address));
 }
 
 static void on_masked(int endpoint, union sn_ompt_data *parallel, union sn_ompt_data *task,
@@ -195,7 +198,9 @@ static void on_masked(int endpoint, union sn_ompt_data *parallel, union sn_ompt_
 
 	(void)parallel, (void)task;
 	if (worker && endpoint == SCOPE_BEGIN)
-		sn_openmp_met(worker, SN_OPENMP_MASKED, pc_of(return_address));
+		sn_openmp_block_begins(worker, SN_OPENMP_MASKED, pc_of(return_address));
+	else if (worker)
+		sn_openmp_block_ends(worker);
 }
 
 static void on_reduction(int kind, int endpoint, union sn_ompt_data *parallel,

@@ -43,6 +43,8 @@ static inline struct sn_openmp *sn_openmp_of(const struct sn_thread *thread)
 struct sn_openmp_before {
 	struct sn_openmp_team *team, *joined; /* joined: a task at the end of its region */
 	uint64_t mark, work, waited, begin;
+	uint64_t block_pc, block_begin;
+	uint8_t block_construct;
 	bool is_waiting, is_over;
 };
 

@@ -55,6 +55,9 @@ struct sn_openmp_worker {
 	uint64_t done;	     /* its work for that team */
 	uint64_t
 		microtask; /* the body of the region that it is about to open, by LLVM's compiler */
+	/* the block that one thread runs, or some do, which it is in; block_begin 0: none */
+	uint64_t block_pc, block_begin;
+	uint8_t block_construct;
 	uint32_t held_count, task_count, before_count;
 	struct sn_openmp_held held[SN_OPENMP_HELD];
 	struct sn_openmp_before tasks[SN_OPENMP_TASKS];
@@ -92,6 +95,11 @@ void sn_openmp_wait_ends(struct sn_openmp_worker *worker, enum sn_openmp_constru
 /** A construct that waits for nothing was met. */
 void sn_openmp_met(struct sn_openmp_worker *worker, enum sn_openmp_construct construct,
 		   uint64_t pc);
+/** The thread is in a block that some of the team run (single, masked, a section), until it says so, comes to a
+ *  barrier, or ends its body. */
+void sn_openmp_block_begins(struct sn_openmp_worker *worker, enum sn_openmp_construct construct,
+			    uint64_t pc);
+void sn_openmp_block_ends(struct sn_openmp_worker *worker);
 /** What was waited for is had, and released. */
 void sn_openmp_hold(struct sn_openmp_worker *worker, enum sn_openmp_construct construct,
 		    const void *object, uint64_t pc);

@@ -126,6 +126,9 @@ static void keep(const struct sn_openmp_worker *worker, struct sn_openmp_before 
 					     .mark = worker->mark,
 					     .work = worker->work,
 					     .waited = worker->waited,
+					     .block_pc = worker->block_pc,
+					     .block_begin = worker->block_begin,
+					     .block_construct = worker->block_construct,
 					     .is_waiting = worker->is_waiting };
 }
 
@@ -135,6 +138,9 @@ static void go_back(struct sn_openmp_worker *worker, const struct sn_openmp_befo
 	worker->mark = before->mark;
 	worker->work = before->work;
 	worker->waited = before->waited;
+	worker->block_pc = before->block_pc;
+	worker->block_begin = before->block_begin;
+	worker->block_construct = before->block_construct;
 	worker->is_waiting = before->is_waiting;
 }
 
@@ -149,6 +155,7 @@ void sn_openmp_begin_body(const struct sn_region *region, struct sn_openmp_befor
 	keep(worker, before);
 	worker->team = region->team;
 	worker->work = 0;
+	worker->block_begin = 0;
 	worker->is_waiting = false;
 	struct sn_openmp_entry entry = { .type = SN_OPENMP_BODY,
 					 .region = region->team->region,
@@ -191,6 +198,7 @@ void sn_openmp_end_body(struct sn_openmp_worker *worker, const struct sn_openmp_
 
 	if (!worker->is_waiting)
 		worker->work += tsc - worker->mark;
+	sn_openmp_block_ends(worker);
 	settle_own(worker); /* of a region within this one */
 	worker->done = 0;
 	atomic_fetch_add_explicit(&team->pinned, 1, memory_order_relaxed);
@@ -360,6 +368,26 @@ void sn_openmp_wait_ends(struct sn_openmp_worker *worker, enum sn_openmp_constru
 void sn_openmp_met(struct sn_openmp_worker *worker, enum sn_openmp_construct construct, uint64_t pc)
 {
 	count(worker, construct, pc, 1, 0, 0);
+}
+
+void sn_openmp_block_begins(struct sn_openmp_worker *worker, enum sn_openmp_construct construct,
+			    uint64_t pc)
+{
+	sn_openmp_block_ends(worker);
+	count(worker, construct, pc, 1, 0, 0);
+	worker->block_pc = pc;
+	worker->block_construct = (uint8_t)construct;
+	worker->block_begin = __builtin_ia32_rdtsc();
+}
+
+void sn_openmp_block_ends(struct sn_openmp_worker *worker)
+{
+	uint64_t begin = worker->block_begin;
+
+	worker->block_begin = 0;
+	if (begin)
+		count(worker, (enum sn_openmp_construct)worker->block_construct, worker->block_pc,
+		      0, __builtin_ia32_rdtsc() - begin, 0);
 }
 
 void sn_openmp_hold(struct sn_openmp_worker *worker, enum sn_openmp_construct construct,

@@ -218,7 +218,9 @@ static void not_measurable_note(struct sn_search *s, struct evaluation *ev,
 	sn_vec_push(&s->not_measurable, ev->missing);
 }
 
-static void candidate_evaluate(struct sn_search *s, size_t index, struct sn_search_step *step)
+/* True: it is proven, and `out` is its finding, of this step. */
+static bool candidate_judge(struct sn_search *s, size_t index, struct sn_search_step *step,
+			    struct sn_finding *out)
 {
 	struct evaluation ev = { .s = s, .worst = -1 };
 	uint32_t fixed[SN_KEYS];
@@ -232,20 +234,117 @@ static void candidate_evaluate(struct sn_search *s, size_t index, struct sn_sear
 	fixed[SN_KEY_REGION] = ev.finding.what.region;
 	fixed[SN_KEY_DATA] = ev.finding.what.data;
 	sn_property_contexts(s->recorded->tables, ev.property, fixed, context_see, &ev);
-	step->candidates++;
-	if (ev.all_loss > 0)
-		s->candidates.items[index].severity =
-			ev.all_loss / sn_search_lanes(s->recorded->tables);
+	s->candidates.items[index].severity =
+		ev.all_loss > 0 ? ev.all_loss / sn_search_lanes(s->recorded->tables) : NAN;
 	if (ev.contexts && ev.unknown == ev.contexts)
 		not_measurable_note(s, &ev, step);
 	else
 		sn_vec_free(&ev.missing.needs);
 	if (!ev.finding.members.count)
-		return;
-	step->proven++;
+		return false;
 	ev.finding.severity = ev.loss / ev.lanes;
 	ev.finding.confidence = ev.loss > 0 ? ev.confidence_weight / ev.loss : 0;
-	sn_vec_push(&s->findings, ev.finding);
+	*out = ev.finding;
+	return true;
+}
+
+static void candidate_evaluate(struct sn_search *s, size_t index, struct sn_search_step *step)
+{
+	struct sn_finding finding;
+
+	step->candidates++;
+	if (!candidate_judge(s, index, step, &finding))
+		return;
+	step->proven++;
+	sn_vec_push(&s->findings, finding);
+}
+
+static void finding_free(struct sn_finding *finding)
+{
+	sn_vec_free(&finding->members);
+	free(finding->evidence);
+	free(finding->explanation);
+}
+
+/* ---- candidates again, where values have come since ---- */
+
+static bool asks_for(const struct sn_property *property, uint32_t sources)
+{
+	for (size_t i = 0; i < property->requests.count; i++) {
+		const struct sn_metric *metric = property->requests.items[i].metric;
+
+		for (size_t k = 0; k < metric->needs.count; k++)
+			if (sn_source_bit(metric->needs.items[k], metric->name) & sources)
+				return true;
+	}
+	return false;
+}
+
+/* What was not measurable may be so now. */
+static void unmeasurable_forget(struct sn_search *s, uint32_t sources)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->not_measurable.count; i++) {
+		struct sn_not_measurable *missing = &s->not_measurable.items[i];
+
+		if (asks_for(s->library->properties.items[missing->property], sources)) {
+			s->unmeasurable[missing->property] = 0;
+			sn_vec_free(&missing->needs);
+		} else {
+			s->not_measurable.items[kept++] = *missing;
+		}
+	}
+	s->not_measurable.count = kept;
+}
+
+static size_t finding_of(const struct sn_search *s, const struct sonde_strategy_candidate *what)
+{
+	size_t at = 0;
+
+	while (at < s->findings.count &&
+	       memcmp(&s->findings.items[at].what, what, sizeof(*what)) != 0)
+		at++;
+	return at;
+}
+
+/* Candidates of earlier steps stand on the values of all steps. What is proven only now comes behind the findings
+ * that are there; its number is returned, so that the strategy hears of it. */
+static size_t candidates_again(struct sn_search *s, size_t end, uint32_t sources,
+			       struct sn_search_step *step)
+{
+	SN_VEC(struct sn_finding) fresh = { 0 };
+	size_t count;
+
+	unmeasurable_forget(s, sources);
+	for (size_t i = 0; i < end; i++) {
+		const struct sonde_strategy_candidate what = s->candidates.items[i].what;
+		size_t at = finding_of(s, &what);
+		bool was_proven = at < s->findings.count;
+		struct sn_finding finding;
+
+		if (!asks_for(s->library->properties.items[what.property], sources))
+			continue;
+		if (candidate_judge(s, i, step, &finding)) {
+			if (!was_proven) {
+				sn_vec_push(&fresh, finding);
+				continue;
+			}
+			finding.step = s->findings.items[at].step;
+			finding_free(&s->findings.items[at]);
+			s->findings.items[at] = finding;
+		} else if (was_proven) {
+			finding_free(&s->findings.items[at]);
+			memmove(&s->findings.items[at], &s->findings.items[at + 1],
+				(--s->findings.count - at) * sizeof(finding));
+		}
+	}
+	for (size_t i = 0; i < fresh.count; i++)
+		sn_vec_push(&s->findings, fresh.items[i]);
+	count = fresh.count;
+	step->proven += (uint32_t)count;
+	sn_vec_free(&fresh);
+	return count;
 }
 
 /* ---- measuring more ---- */
@@ -305,23 +404,25 @@ static void data_propose(struct sn_search *s)
 	}
 }
 
-static void lacking_measure(struct sn_search *s, size_t first, size_t end,
-			    struct sn_search_step *step)
+/* How many candidates of earlier steps are proven by what was measured: the last findings. */
+static size_t lacking_measure(struct sn_search *s, size_t first, size_t end,
+			      struct sn_search_step *step)
 {
 	size_t data = s->recorded->tables->members[SN_KEY_DATA].count;
 	uint32_t sources;
 
 	if (!s->options.measuring.available)
-		return;
+		return 0;
 	sources = lacking_of(s, first, end);
 	if (!sources)
-		return;
+		return 0;
 	s->options.measuring.measure(s->options.measuring.context, s, sources, step);
 	s->options.measuring.available &= ~sources;
 	sn_evaluator_free(s->evaluator); /* it knows where there was no value */
 	s->evaluator = sn_evaluator_new(s->recorded->tables, s->options.severity);
 	if (s->recorded->tables->members[SN_KEY_DATA].count > data)
 		data_propose(s);
+	return candidates_again(s, first, sources, step);
 }
 
 /* Where the phase can be measured no more, further steps are on what is there. */
@@ -423,7 +524,7 @@ static sn_status steps_run(struct sn_search *s, struct sn_error *err)
 	if (status == SN_OK)
 		status = call(&strategy, FIRST, err);
 	while (status == SN_OK && next < s->candidates.count && s->steps.count < most) {
-		size_t end = s->candidates.count, first_finding = s->findings.count;
+		size_t end = s->candidates.count, first_finding;
 		struct sn_search_step step = { 0 };
 		double begin = sn_now_s();
 
@@ -431,7 +532,8 @@ static sn_status steps_run(struct sn_search *s, struct sn_error *err)
 		    (!s->options.measuring.measure && !s->options.measuring.context))
 			step = s->options.first;
 		measure_anew(s, &step);
-		lacking_measure(s, next, end, &step);
+		first_finding = lacking_measure(s, next, end, &step);
+		first_finding = s->findings.count - first_finding;
 		for (; next < end; next++)
 			candidate_evaluate(s, next, &step);
 		step.elapsed_s += sn_now_s() - begin;
@@ -528,11 +630,8 @@ void sn_search_free(struct sn_search *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->findings.count; i++) {
-		sn_vec_free(&s->findings.items[i].members);
-		free(s->findings.items[i].evidence);
-		free(s->findings.items[i].explanation);
-	}
+	for (size_t i = 0; i < s->findings.count; i++)
+		finding_free(&s->findings.items[i]);
 	for (size_t i = 0; i < s->not_measurable.count; i++)
 		sn_vec_free(&s->not_measurable.items[i].needs);
 	sn_vec_free(&s->findings);

@@ -4,12 +4,12 @@
 #include "search/evidence/sources.h"
 
 extern const struct sn_source sn_source_samples, sn_source_waits, sn_source_kernel,
-	sn_source_static, sn_source_heap, sn_source_mpi, sn_source_io, sn_source_caches;
+	sn_source_static, sn_source_heap, sn_source_mpi, sn_source_io, sn_source_caches,
+	sn_source_openmp;
 
 const struct sn_source *const sn_sources[] = {
-	&sn_source_samples, &sn_source_waits,  &sn_source_kernel,
-	&sn_source_static,  &sn_source_heap,   &sn_source_mpi,
-	&sn_source_io,	    &sn_source_caches, NULL
+	&sn_source_samples, &sn_source_waits, &sn_source_kernel, &sn_source_static, &sn_source_heap,
+	&sn_source_mpi,	    &sn_source_io,    &sn_source_caches, &sn_source_openmp, NULL
 };
 
 static bool gives(const struct sn_source *source, const char *metric)

@@ -284,17 +284,19 @@ static void step_add(struct region_maker *m, struct sn_stack_facts *facts,
 		  is_loop ? region_of_loop(m, step->index) : region_of_function(m, step->index));
 }
 
-/* The function that a parallel region's body is in is that region. */
+/* The function that a parallel region's body is in is that region; so is the one that clang puts into it. */
 static void outlined_join(struct region_maker *m, uint32_t site, size_t frame)
 {
 	const struct sn_program *program = m->r->profile->program;
-	uint32_t function =
-		program->steps.items[program->places.items[program->frame_places[frame]].first_step]
-			.index;
+	const struct sn_program_place *place = &program->places.items[program->frame_places[frame]];
 
-	if (outlined_stem(program->functions.items[function].linkage_name) != SIZE_MAX &&
-	    m->of_function[function] == SN_ALL)
-		m->of_function[function] = site;
+	for (uint32_t k = 0; k < place->step_count; k++) {
+		const struct sn_step *step = &program->steps.items[place->first_step + k];
+
+		if (step->kind != SN_STEP_LOOP && m->of_function[step->index] == SN_ALL &&
+		    outlined_stem(program->functions.items[step->index].linkage_name) != SIZE_MAX)
+			m->of_function[step->index] = site;
+	}
 }
 
 static void stack_read(struct region_maker *m, uint32_t stack)
@@ -324,6 +326,21 @@ static void stack_read(struct region_maker *m, uint32_t stack)
 	facts->activity = (uint8_t)sn_activity_of(program, r->structures, stack);
 }
 
+/* Before any stack is read, so that the body of a parallel region is that region in all of them, also where a
+ * stack does not show who started it. */
+static void sites_find(struct region_maker *m)
+{
+	const struct sn_program *program = m->r->profile->program;
+
+	for (uint32_t s = 0; m->has_openmp && s < program->stack_count; s++)
+		for (size_t i = program->first_frame[s + 1]; i-- > program->first_frame[s] + 1;) {
+			uint32_t site = region_of_site(m, program->frame_places[i]);
+
+			if (site != NO_SITE)
+				outlined_join(m, site, i - 1);
+		}
+}
+
 static void regions_find(struct sn_recorded *r, const struct sn_recorded *before)
 {
 	const struct sn_program *program = r->profile->program;
@@ -344,6 +361,7 @@ static void regions_find(struct sn_recorded *r, const struct sn_recorded *before
 	if (before)
 		regions_keep(&m, before);
 	program_region(&m);
+	sites_find(&m);
 	r->stacks = sn_alloc_zeroed(program->stack_count + 1, sizeof(*r->stacks));
 	for (uint32_t s = 0; s <= program->stack_count; s++)
 		stack_read(&m, s);

@@ -18,6 +18,7 @@ enum column {
 	HEAP_TIME,
 	IO_CPU,
 	BODY,
+	LOOP_BODY,
 	PARALLEL_WAIT,
 	BARRIER_WAIT,
 	CRITICAL_WAIT,
@@ -35,11 +36,11 @@ enum column {
 	COLUMNS
 };
 static const char *const column_names[COLUMNS] = {
-	"cpu",		"own",		 "faults",	  "spin",	  "heap_time",
-	"io_cpu",	"body",		 "parallel_wait", "barrier_wait", "critical_wait",
-	"ordered_wait", "omp_lock_wait", "task_wait",	  "mpi_time",	  "mpi_barrier",
-	"mpi_nxn",	"mpi_reduce",	 "mpi_broadcast", "mpi_point",	  "mpi_poll",
-	"serial"
+	"cpu",		 "own",		 "faults",	  "spin",	   "heap_time",
+	"io_cpu",	 "body",	 "loop_body",	  "parallel_wait", "barrier_wait",
+	"critical_wait", "ordered_wait", "omp_lock_wait", "task_wait",	   "mpi_time",
+	"mpi_barrier",	 "mpi_nxn",	 "mpi_reduce",	  "mpi_broadcast", "mpi_point",
+	"mpi_poll",	 "serial"
 };
 
 /* What else the time of an activity counts as. */
@@ -209,6 +210,36 @@ static void own_add(struct sampling *s, const struct sn_recorded_cell *cell, dou
 			error);
 }
 
+/* What a team shares out: the outermost loop of the parallel region's own code. SN_ALL: none. */
+static uint32_t shared_loop(const struct sn_recorded *r, const struct sn_stack_facts *facts)
+{
+	const sn_member_vec *regions = &r->tables->members[SN_KEY_REGION];
+	bool is_inside = false;
+
+	for (uint32_t i = 0; i < facts->count; i++) {
+		uint32_t region = r->stack_regions.items[facts->first + i];
+
+		if (is_inside && !strcmp(regions->items[region].kind, "loop") &&
+		    regions->items[region].parent == facts->parallel)
+			return region;
+		is_inside |= region == facts->parallel;
+	}
+	return SN_ALL;
+}
+
+static void body_add(struct sampling *s, const struct sn_recorded_cell *cell, double seconds,
+		     double samples)
+{
+	uint32_t loop = shared_loop(s->r, &s->r->stacks[cell->stack]);
+
+	path_add(s, BODY, cell->stack, cell->thread, seconds, samples);
+	if (loop != SN_ALL)
+		sn_recorded_add(s->r, s->columns[LOOP_BODY], s->source, loop, cell->thread, seconds,
+				samples, NAN);
+	sn_recorded_add(s->r, s->columns[LOOP_BODY], s->source, s->r->stacks[cell->stack].parallel,
+			cell->thread, seconds, samples, NAN);
+}
+
 static void cell_add(struct sampling *s, const struct sn_recorded_cell *cell)
 {
 	struct sn_recorded *r = s->r;
@@ -224,7 +255,7 @@ static void cell_add(struct sampling *s, const struct sn_recorded_cell *cell)
 	if (facts->activity == SN_ACTIVITY_SPIN)
 		path_add(s, SPIN, cell->stack, cell->thread, seconds, samples);
 	if (facts->parallel != SN_ALL && !is_of_openmp(facts->activity))
-		path_add(s, BODY, cell->stack, cell->thread, seconds, samples);
+		body_add(s, cell, seconds, samples);
 	if (facts->activity == SN_ACTIVITY_WORK && facts->parallel == SN_ALL &&
 	    r->teams[process] > 1 && is_first_thread(r, cell->thread))
 		sn_recorded_add(r, s->columns[SERIAL], s->source, SN_ALL, cell->thread, seconds,

@@ -127,6 +127,8 @@ static bool options_add(struct sn_record_options *options, const struct sn_sourc
 		options->mpi = true;
 	else if (!strcmp(source->option, "io"))
 		options->has_io = true;
+	else if (!strcmp(source->option, "openmp"))
+		options->has_openmp = true;
 	else
 		return sn_copies_are_asked(source->option);
 	return true;

@@ -1,0 +1,144 @@
+"""sonde search on OpenMP: each cause of lost time that a program plants, and times itself, is found with what it costs."""
+import json
+import os
+import shutil
+
+from sonde_test import HERE, Test
+
+SOURCE = os.path.join(HERE, 'programs', 'omp_causes.c')
+# cause: the property that names it; of a loop by its samples, if they tell one thread from the other
+CAUSES = {'imbalance': 'ImbalanceInParallelRegion', 'barrier': 'ImbalanceAtBarrier', 'loop': 'ImbalanceInParallelRegion',
+          'sections': 'ImbalanceInSections', 'single': 'SingleSerial', 'critical': 'CriticalContention',
+          'lock': 'OmpLockContention', 'ordered': 'OrderedSerial', 'tasks': 'TaskStarvation', 'small': 'SmallParallelRegion'}
+# what there is none of in a program that does not have the construct
+CONSTRUCTS = {'critical': 'CriticalContention', 'lock': 'OmpLockContention', 'ordered': 'OrderedSerial',
+              'tasks': 'TaskStarvation', 'sections': 'ImbalanceInSections', 'single': 'SingleSerial'}
+FORTRAN = '''
+program causes
+  use omp_lib
+  implicit none
+  integer :: round
+  double precision :: came(0:1), lost
+  lost = 0
+  do round = 1, 20
+    call team(mod(round, 2), came)
+    lost = lost + abs(came(0) - came(1))
+  end do
+  print '(f9.6)', lost
+contains
+  subroutine team(late, came)
+    integer, intent(in) :: late
+    double precision, intent(out) :: came(0:1)
+    double precision :: sum
+    integer :: i
+    !$omp parallel num_threads(2) private(i, sum)
+    sum = 0
+    do i = 1, 400000
+      sum = sum + 1d0 / i
+    end do
+    if (omp_get_thread_num() == late) call pause_us(20000)
+    came(omp_get_thread_num()) = omp_get_wtime() + sum * 1d-300
+    !$omp end parallel
+  end subroutine
+  subroutine pause_us(microseconds)
+    use iso_c_binding
+    integer, intent(in) :: microseconds
+    interface
+      integer(c_int) function usleep(n) bind(c)
+        import
+        integer(c_int), value :: n
+      end function
+    end interface
+    integer(c_int) :: ignored
+    ignored = usleep(int(microseconds, c_int))
+  end subroutine
+end program
+'''
+t = Test()
+os.environ['OMP_NUM_THREADS'] = '2'
+os.environ.pop('OMP_TOOL_LIBRARIES', None)
+
+
+def searched(name, *words):
+    """The search of a recorded run, and the share that the program says it has lost."""
+    done = t.run('record', '-q', '--openmp', '-o', name, *words)
+    found = json.loads(t.run('search', '-e', name, '--threshold', '0.01', '--format', 'json').stdout)
+    return found, float(done.stdout) / (2 * found['phase']['mean_s'])
+
+
+def rows(found, name):
+    return [r for r in found['properties'] if r['property'] == name]
+
+
+def told(found):
+    return [(r['property'], round(r['severity'], 3), r['refined']) for r in found['properties']]
+
+
+def cause(compiler, app, word, name):
+    found, lost = searched(f'{compiler}_{word}.run', app, word)
+    ends = [r for r in rows(found, name) if not r['refined'] or word == 'loop']
+    t.check(len(ends) == 1 and 'openmp' in ends[0]['sources'] and ends[0]['confidence'] == 1,
+            f'{compiler}: {word} is {name}, by what was traced', told(found))
+    t.within(ends[0]['severity'] if ends else None, lost, max(.2 * lost, .02), f'{compiler}: {word} costs what the program says')
+    t.check(any(p['name'] and 'parallel region' in p['name'] for r in ends[:1] for p in r['path']), f'{compiler}: {word} has its region',
+            ends[:1])
+    # LLVM's library tells of the master block that makes the tasks
+    others = [p for w, p in CONSTRUCTS.items() if w != word and rows(found, p) and (w, word) != ('single', 'tasks')]
+    t.equal(others, [], f'{compiler}: {word} has no other construct that waits')
+
+
+def calm(compiler, app):
+    """Threads that wait for each other no longer than the machine makes them."""
+    found, lost = searched(f'{compiler}_calm.run', app, 'calm')
+    most = max([r['severity'] for r in found['properties'] if r['property'] in CAUSES.values()] or [0])
+    t.check(most < lost + .05, f'{compiler}: nothing is found where nothing is planted', lost, told(found))
+
+
+def compilers():
+    for name in ('gcc', 'clang'):
+        if not shutil.which(name):
+            t.skip(f'{name}: OpenMP', 'there is no such compiler')
+        elif t.command(name, '-O2', '-g', '-fopenmp', SOURCE, '-o', f'./causes_{name}').returncode:
+            t.skip(f'{name}: OpenMP', 'it has no library for that here')
+        else:
+            yield name, f'./causes_{name}'
+
+
+def starts(app):
+    """A program that is run is started once more for the trace, if its team waits."""
+    done = t.run('search', '--format', 'json', '--threshold', '0.01', app, 'critical')
+    found = json.loads(done.stdout)
+    t.check('of 7 at most: openmp' in done.stderr and found['phase']['executions'] >= 2, 'waits of a team ask for a start that traces it',
+            done.stderr)
+    ends = [r for r in rows(found, 'CriticalContention') if not r['refined']]
+    t.check(ends and all('openmp' in r['sources'] for r in ends), 'its values count', told(found))
+    over = rows(found, 'Oversubscribed')
+    t.check(all('openmp' in r['sources'] for r in over), 'also for what was asked before that start', over[:1])
+    with open('alone.c', 'w') as out:
+        out.write('int main(void) { volatile double s = 0; for (int i = 0; i < 100000000; i++) s += i; return 0; }')
+    t.command('gcc', '-O1', 'alone.c', '-o', 'alone')
+    done = t.run('search', '--format', 'json', './alone')
+    t.check('openmp' not in done.stderr, 'a program without a team is not started for it', done.stderr)
+
+
+def main():
+    built = dict(compilers())
+    for compiler, app in built.items():
+        for word, name in CAUSES.items():
+            cause(compiler, app, word, name)
+        calm(compiler, app)
+    if shutil.which('gfortran'):
+        with open('causes.f90', 'w') as out:
+            out.write(FORTRAN)
+        app = t.compile('./causes.f90', '-O1', '-g', '-fopenmp', compiler='gfortran', output='./fortran')
+        found, lost = searched('fortran.run', app)
+        ends = [r for r in rows(found, 'ImbalanceInParallelRegion') if not r['refined']]
+        t.within(ends[0]['severity'] if ends else None, lost, max(.2 * lost, .02), 'Fortran: an imbalance costs what the program says')
+    else:
+        t.skip('Fortran', 'there is no gfortran')
+    if built:
+        starts(next(iter(built.values())))
+    t.done()
+
+
+main()
