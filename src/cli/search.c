@@ -161,7 +161,7 @@ static sn_status asked_read(const struct sn_args *args, struct asked *out, struc
 	if (status == SN_OK)
 		status = sn_search_share_read(args, "check", INFINITY, &out->check, err);
 	if (status == SN_OK)
-		status = sn_search_share_read(args, "budget", 1, &out->budget, err);
+		status = sn_search_share_read(args, "budget", 0.05, &out->budget, err);
 	if (status == SN_OK)
 		status = count_read(args, "restarts", RESTARTS, 0, &out->restarts, err);
 	if (status == SN_OK)
@@ -568,8 +568,8 @@ static const struct sn_option search_options[] = {
 	  "brief|always|never" },
 	{ "restarts", 0, "N", "start the program N times more at most (6 unless said)", NULL },
 	{ "budget", 0, "SHARE",
-	  "refuse values of a further start in which measuring took more than this share of the CPU time "
-	  "(no bound unless said)",
+	  "refuse values of a further start whose source took more than this share of the CPU time (0.05 "
+	  "unless said)",
 	  NULL },
 	{ "caches", 0, "SIZES",
 	  "what traces of loops are replayed through, as L1=48k/12,L2=2m/16,L3=36m/12,TLB=1536/12,line=64,"
@@ -617,7 +617,7 @@ const struct sn_command sn_command_search = {
 		"is never taken for false. Findings that a more special one explains are 'refined' "
 		"in JSON and left out of the text.\n\n"
 		"A program is started once for what costs little (samples, waits), and once more for "
-		"each source that candidates lack: a trace of hot loops, of the heap, of MPI or of OpenMP, or counts of input and output. Each start is "
+		"each source that candidates lack: a trace of hot loops, of the heap, of MPI, of OpenMP or of locks, or counts of input and output. Each start is "
 		"announced, and reads the same input. The last one's standard output is the "
 		"program's, and the answer goes to standard error; with --format json or xml the "
 		"document is standard output, and the program's goes to standard error. What the "

@@ -145,12 +145,14 @@ static struct sn_lock_wait wait_of(struct finder *finder, const struct sn_lock_e
 				     .by = SN_NONE,
 				     .object = event->object,
 				     .site = event->site,
+				     .stack = SN_NONE,
 				     .by_site = { SN_NONE, SN_NONE },
 				     .kind = event->entry->kind,
 				     .is_open = event->is_open,
 				     .has_failed = !event->is_open &&
 						   !(event->entry->flags & SN_SYNC_ACQUIRED) };
 
+	sn_trace_stack_of(finder->reader->program, event->process, event->entry->path, &wait.stack);
 	/* a thread may be joined before it has told that it began */
 	wait.holder =
 		thread_of_tid(finder, event->process, event->entry->holder,

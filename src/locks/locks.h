@@ -64,6 +64,7 @@ struct sn_lock_wait {
 	uint32_t holder; /* the thread that held it as the wait began; SN_NONE: not known */
 	uint32_t object;
 	struct sn_site site, by_site;
+	uint32_t stack;	  /* of the program, of the call that waits; SN_NONE: not known */
 	uint32_t meeting; /* of a barrier: a number that those have who met, + 1; 0: not known */
 	uint8_t kind;	  /* enum sn_sync_kind */
 	bool is_open;	  /* it never ended */

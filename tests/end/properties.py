@@ -75,6 +75,8 @@ THREADS = {
     'SmallIO': ('function', ['io_wait r t0 = .3', 'io_cpu r t0 = .1', 'io_bytes r t0 = 1000', 'io_calls r t0 = 1000'], .1,
                 ['io_wait r t0 = .3', 'io_cpu r t0 = .1', 'io_bytes r t0 = 1e9', 'io_calls r t0 = 1000']),
     'LockContention': ('function', ['lock_wait r t0 = .4'], .1, ['lock_wait r t0 = 0']),
+    'ContendedLock': ('function', ['lock_wait r t0 = .4', 'lock_wait_of r lm t0 = .4'] + [f'held_up t{t} = .{t}' for t in range(4)], .1,
+                      ['lock_wait r t0 = .4', 'lock_wait_of r lm t0 = 0']),
     'CondWait': ('function', ['condition_wait r t0 = .4'], .1, ['condition_wait r t0 = 0']),
     'SemWait': ('function', ['semaphore_wait r t0 = .4'], .1, ['semaphore_wait r t0 = 0']),
     'JoinWait': ('function', ['join_wait r t0 = .4'], .1, ['join_wait r t0 = 0']),
@@ -141,12 +143,12 @@ def row(text):
         result['level'] = metric.split('.')[1]
     for key in keys:
         result.update({'r': {'region': 'r'}, 'd': {'data': 'd'}, 't': {'thread': key[1:]}, 'p': {'process': key[1:]},
-                       'q': {'peer': key[1:]}}[key[0]])
+                       'q': {'peer': key[1:]}, 'l': {'lock': key[1:]}}[key[0]])
     return result
 
 
 def judge(t, name, kind, rows, processes):
-    tables = {'schema': 'sonde.tables/1', 'phase_s': 1, 'data': [{'data': 'd', 'name': 'd'}], 'processes': processes,
+    tables = {'schema': 'sonde.tables/1', 'phase_s': 1, 'data': [{'data': 'd', 'name': 'd'}], 'locks': [{'lock': 'm'}], 'processes': processes,
               'regions': [{'region': 'r', 'name': 'r', 'kind': kind}], 'metrics': [row(r) for r in rows]}
     with open('t.json', 'w') as out:
         json.dump(tables, out)

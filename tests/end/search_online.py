@@ -173,7 +173,7 @@ def starts():
 
 
 def restarts(t, churn):
-    done = t.run('search', '--format', 'json', '-o', 'first', churn, 'words', stdin=None, input='abc')
+    done = t.run('search', '--format', 'json', '--budget', '1', '-o', 'first', churn, 'words', stdin=None, input='abc')
     found = json.loads(done.stdout)
     t.check(done.returncode == 0 and found['exit_status'] == 7 and found['mode'] == 'restart',
             'a search ends with 0, the program\'s status stands in the result', done.returncode, found['exit_status'], done.stderr)
@@ -207,6 +207,9 @@ def budget(t, churn):
     t.check(missing and "'heap', which costs more than --budget allows" in missing[0]['reason'] and not any(r['property'] == 'HeapChurn' for r in found['properties']),
             'and what needs it is named', missing)
     t.check(found['steps'][0]['overhead_share'] > .000001, 'the step has its cost', found['steps'][0])
+    done = t.run('search', '--format', 'json', '--threshold', '0.0005', churn, 'words')
+    starts()
+    t.check('more than the budget of 5.00 %' in done.stderr, 'the budget is 0.05 unless said: tracing each of a program\'s calls of the allocator is beyond it', done.stderr)
     for words, sentence in ((['--budget', '2'], 'a share from 0 to 1'), (['--budget', '.1', '--phase', 'main'], 'further starts')):
         done = t.run('search', *words, churn, 'words')
         t.check(done.returncode == 2 and sentence in done.stderr, f'{" ".join(words)} is a mistake', done.returncode, done.stderr)
@@ -216,7 +219,7 @@ def small_writes(t):
     app = t.compile(SMALL, '-O1', '-g', output='./small')
     found = {}
     for name in ('saved', '/dev/null'):
-        done = t.run('search', '--format', 'json', '--threshold', '0.01', app, name)
+        done = t.run('search', '--format', 'json', '--budget', '1', '--threshold', '0.01', app, name)
         found[name] = json.loads(done.stdout)
         t.check(found[name]['exit_status'] == 0 and 'of 7 at most: io' in done.stderr,
                 f'{name}: time in calls of input and output asks for a start that counts them', done.stderr)
@@ -235,7 +238,7 @@ def leaks(t):
     app = t.compile(LEAKS, '-O1', '-g', output='./leaks')
     found = []
     for words in ([], ['steady']):
-        done = t.run('search', '--format', 'json', '--threshold', '0.02', app, *words)
+        done = t.run('search', '--format', 'json', '--budget', '1', '--threshold', '0.02', app, *words)
         found.append(json.loads(done.stdout))
         t.check(('most: heap' in done.stderr) == (not words), f'{words}: memory that grows asks for a trace of the heap, else none', done.stderr)
     grown = [r for r in found[0]['properties'] if r['property'] == 'HeapLeak']
@@ -251,7 +254,7 @@ def late_sender(t):
         return
     app = t.compile(LATE, '-O1', '-g', compiler='mpicc', output='./late')
     for launch in ('mpirun --allow-run-as-root --oversubscribe -n 2', 'mpirun -n 2'):
-        done = t.run('search', '--format', 'json', '--threshold', '0.0005', '--launch', launch, app)
+        done = t.run('search', '--format', 'json', '--budget', '1', '--threshold', '0.0005', '--launch', launch, app)
         if done.returncode == 0:
             break
     found = json.loads(done.stdout)

@@ -5,11 +5,12 @@
 
 extern const struct sn_source sn_source_samples, sn_source_waits, sn_source_kernel,
 	sn_source_static, sn_source_heap, sn_source_mpi, sn_source_io, sn_source_caches,
-	sn_source_openmp;
+	sn_source_openmp, sn_source_locks, sn_source_counters;
 
 const struct sn_source *const sn_sources[] = {
-	&sn_source_samples, &sn_source_waits, &sn_source_kernel, &sn_source_static, &sn_source_heap,
-	&sn_source_mpi,	    &sn_source_io,    &sn_source_caches, &sn_source_openmp, NULL
+	&sn_source_samples, &sn_source_waits, &sn_source_kernel,   &sn_source_static,
+	&sn_source_heap,    &sn_source_mpi,   &sn_source_io,	   &sn_source_caches,
+	&sn_source_openmp,  &sn_source_locks, &sn_source_counters, NULL
 };
 
 static bool gives(const struct sn_source *source, const char *metric)

@@ -29,8 +29,8 @@ static bool keys_translate(struct sn_tables *to, const struct sn_tables *from,
 		if (keys[k] == SN_ALL || k == SN_KEY_THREAD)
 			continue;
 		out[k] = sn_tables_member(to, kind, SN_ALL, from->members[kind].items[keys[k]].id);
-		/* no sample tells of data */
-		if (out[k] == SN_ALL && k == SN_KEY_DATA)
+		/* no sample tells of data, or of locks */
+		if (out[k] == SN_ALL && (k == SN_KEY_DATA || k == SN_KEY_LOCK))
 			out[k] =
 				sn_tables_add_member(to, kind, &from->members[kind].items[keys[k]]);
 		if (out[k] == SN_ALL)

@@ -35,7 +35,7 @@ struct sn_online_options {
 	enum sn_suspend suspend;
 	uint32_t restarts; /* starts after the first, at most */
 	double max_time_s; /* no start after so long; 0: no limit */
-	double budget; /* what measuring may take of the CPU time in a further start, else its values are refused */
+	double budget; /* what a further start's source may take of the CPU time, beside samples, else its values are refused */
 	int output_fd; /* where the last start's standard output goes */
 	bool is_quiet;
 	/* An agent on each host of the program: how they are started (hosts.c). NULL: one, on this host. */

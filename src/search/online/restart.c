@@ -127,6 +127,11 @@ static bool options_add(struct sn_record_options *options, const struct sn_sourc
 		options->mpi = true;
 	else if (!strcmp(source->option, "io"))
 		options->has_io = true;
+	else if (!strcmp(source->option, "counters")) /* what a step lacks is the processor's */
+		return sn_counters_read("cycles,stalled-cycles-backend", &options->counters,
+					NULL) == SN_OK;
+	else if (!strcmp(source->option, "sync"))
+		options->has_sync = true;
 	else if (!strcmp(source->option, "openmp"))
 		options->has_openmp = true;
 	else
@@ -160,10 +165,12 @@ static bool may_start(const struct restart *r, const char *what)
 	return !why;
 }
 
-/* What a source costs is known when it has been measured: beyond the budget the program did not run as it does. */
+/* What a source costs is known when it has been measured: beyond the budget the program did not run as it does. The
+ * first start has what samples cost, which is in every start. */
 static bool is_refused(const struct restart *r, struct sn_search *search,
 		       const struct sn_source *source, double overhead_share)
 {
+	overhead_share = fmax(0, overhead_share - search->options.first.overhead_share);
 	if (overhead_share <= r->options->budget)
 		return false;
 	for (uint32_t i = 0; sn_sources[i]; i++)

@@ -384,6 +384,7 @@ static const struct {
 	[SN_SET_SUBREGIONS] = { SN_KEY_REGION, SN_KEY_REGION, true },
 	[SN_SET_DATA] = { SN_KEY_DATA, SN_KEY_REGION, true },
 	[SN_SET_PEERS] = { SN_KEY_PEER, SN_KEY_PROCESS, false },
+	[SN_SET_LOCKS] = { SN_KEY_LOCK, -1, false },
 	[SN_SET_PHASES] = { SN_MEMBER_PHASE, -1, false },
 };
 

@@ -399,6 +399,9 @@ static void set_gather(struct sn_evaluator *ev, const struct sn_expr *e, struct 
 	case SN_SET_DATA:
 		pairs_gather(ev, e, owner, g);
 		break;
+	case SN_SET_LOCKS:
+		end = (uint32_t)ev->tables->members[SN_KEY_LOCK].count;
+		break;
 	case SN_SET_PHASES:
 		end = 1;
 		break;

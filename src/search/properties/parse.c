@@ -23,8 +23,8 @@ const char *sn_prop_op_name(enum sn_prop_op op)
 
 const char *sn_prop_set_name(enum sn_prop_set set)
 {
-	static const char *const names[] = { "threads", "processes", "subregions",
-					     "data",	"peers",     "phases" };
+	static const char *const names[] = { "threads", "processes", "subregions", "data",
+					     "peers",	"locks",     "phases" };
 
 	return names[set];
 }

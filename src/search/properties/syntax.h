@@ -102,6 +102,7 @@ enum sn_prop_set {
 	SN_SET_SUBREGIONS,
 	SN_SET_DATA,
 	SN_SET_PEERS,
+	SN_SET_LOCKS,
 	SN_SET_PHASES,
 	SN_SETS
 };
