@@ -2,14 +2,19 @@
 
     python3 bench/causal/real.py BUILD [--seconds S] [--pairs N] [CHANGE ...]
 
-A change is an option of the program, of which one piece of code is spared all or part of its time. Which code that is, two profiles
-tell: the function whose CPU time falls most from the one to the other (or, of a change below many functions, one that is named, with
-all that it calls); and by which share its time falls, at which the answer of `sonde causal` is read off between its points. Then
-pairs of runs with and without the change tell the truth. Needs Debian's xz-utils, zstd, x264, ffmpeg and lammps, and two idle CPUs."""
+A change is an option of the program, of which some code is spared all or part of its time. Which code that is, profiles of both tell:
+functions whose CPU time falls beyond what profiles of one program differ by, or one that is named, with all that it calls. Each is
+tried by `sonde causal` at the share by which its own CPU time falls, and what they bring is added up, so that what is foretold is of
+the same code as the change. How much CPU time falls in none of them stands beside it. Then pairs of runs with and without the change
+tell the truth: the elapsed time, of a server its client's. Nothing is written to a disk. No program has more than two threads at work.
+Needs Debian's xz-utils, zstd, x264, ffmpeg, lammps, sqlite3, libsqlite3-dev, redis-server and redis-tools, and two idle CPUs."""
 import argparse
 import collections
 import json
+import math
 import os
+import re
+import shlex
 import statistics
 import subprocess
 import sys
@@ -19,24 +24,52 @@ import time
 from pairs import spread_of
 
 MPIRUN = ('mpirun', '--allow-run-as-root', '--oversubscribe', '-n', '2')
-ENCODE = ('x264', '--quiet', '--no-progress', '--threads', '2', '--preset', 'veryfast', '-o', '/dev/null')
-FFMPEG = ('ffmpeg', '-v', 'error', '-i', 'film.y4m')
-# change: (what runs before, what after it, code; None: the function whose time falls most)
+# in slices main only waits for the two that encode
+ENCODE = 'x264 --quiet --no-progress --threads 2 --sliced-threads --sync-lookahead 0 --preset veryfast -o /dev/null'
+FFMPEG = 'ffmpeg -v error -i film.y4m'
+FFMPEG_OUT = '-c:v mpeg2video -threads 2 -f null -'
+# reads ahead in one thread, and sorts what was read in another
+SORT = 'sqlite3 -cmd "PRAGMA threads=1" -cmd "PRAGMA cache_size=-20000" names.db'
+HEAVY, LIGHT = 'SELECT sum(length(a)) FROM names WHERE a LIKE "%deadbeef%"', 'SELECT sum(length(a)) FROM names'
+# a server with two threads, and a client that asks for 256 answers at once
+REDIS = "sh redis.sh '--hash-max-listpack-entries {entries} --latency-tracking {tracking}' {requests}"
+
+
+class Change:
+    def __init__(self, before, after, code=None, progress='end', is_rate=False):
+        """`code`: with what it calls; None: functions whose time falls. `progress`: as of `sonde causal`. `is_rate`: the program
+        prints how many requests a second there were."""
+        self.before, self.after, self.code, self.progress, self.is_rate = before, after, code, progress, is_rate
+
+
+def queries(first, second):
+    return ' '.join(shlex.quote(word) for word in ('./sqlite', 'names.db', '60', first.replace('"', "'"), second.replace('"', "'")))
+
+
+def lammps(name):
+    return ' '.join((*MPIRUN, 'lmp', '-log', 'none', '-in', name + '.in'))
+
+
+def redis(entries, tracking, requests):
+    return REDIS.format(entries=entries, tracking=tracking, requests=requests)
+
+
 CHANGES = {
-    'xz: no SHA-256': ('xz -1 -T2 --block-size=1MiB -kc --check=sha256 text', 'xz -1 -T2 --block-size=1MiB -kc --check=none text', None),
-    'xz: no CRC64': ('xz -0 -T2 --block-size=1MiB -kc --check=crc64 text', 'xz -0 -T2 --block-size=1MiB -kc --check=none text', None),
-    'xz -d | sha512sum: no SHA-256': ("sh -c 'xz -dc sha256.xz | sha512sum'", "sh -c 'xz -dc none.xz | sha512sum'", None),
-    'zstd: no checksum': ('zstd -q -1 -T2 -B1M -c --check text', 'zstd -q -1 -T2 -B1M -c --no-check text', None),
-    'x264: no SSIM': (' '.join((*ENCODE, '--ssim', 'film.y4m')), ' '.join((*ENCODE, 'film.y4m')), None),
-    'x264: no PSNR': (' '.join((*ENCODE, '--psnr', 'film.y4m')), ' '.join((*ENCODE, 'film.y4m')), None),
-    'ffmpeg: no denoising': (' '.join((*FFMPEG, '-vf', 'hqdn3d', '-c:v', 'mpeg2video', '-threads', '2', '-f', 'null', '-')),
-                             ' '.join((*FFMPEG, '-c:v', 'mpeg2video', '-threads', '2', '-f', 'null', '-')), None),
-    'ffmpeg: no sharpening': (' '.join((*FFMPEG, '-vf', 'unsharp', '-c:v', 'mpeg2video', '-threads', '2', '-f', 'null', '-')),
-                              ' '.join((*FFMPEG, '-c:v', 'mpeg2video', '-threads', '2', '-f', 'null', '-')), None),
-    'lammps: no dump': (' '.join((*MPIRUN, 'lmp', '-log', 'none', '-in', 'dump.in')), ' '.join((*MPIRUN, 'lmp', '-log', 'none', '-in', 'plain.in')),
-                        'LAMMPS_NS::Output::write(long)'),
-    'lammps: neighbours anew seldom': (' '.join((*MPIRUN, 'lmp', '-log', 'none', '-in', 'often.in')),
-                                       ' '.join((*MPIRUN, 'lmp', '-log', 'none', '-in', 'plain.in')), 'LAMMPS_NS::Neighbor::build(int)'),
+    'xz: no SHA-256': Change('xz -1 -T2 --block-size=1MiB -kc --check=sha256 text', 'xz -1 -T2 --block-size=1MiB -kc --check=none text'),
+    'xz: no CRC64': Change('xz -0 -T2 --block-size=1MiB -kc --check=crc64 text', 'xz -0 -T2 --block-size=1MiB -kc --check=none text'),
+    'xz -d | sha512sum: no SHA-256': Change("sh -c 'xz -dc sha256.xz | sha512sum'", "sh -c 'xz -dc none.xz | sha512sum'"),
+    'zstd: no checksum': Change('zstd -q -1 -T1 -B1M -c --check text', 'zstd -q -1 -T1 -B1M -c --no-check text'),
+    'x264: no SSIM': Change(ENCODE + ' --ssim film.y4m', ENCODE + ' film.y4m'),
+    'x264: no PSNR': Change(ENCODE + ' --psnr film.y4m', ENCODE + ' film.y4m'),
+    'ffmpeg: no denoising': Change(f'{FFMPEG} -vf hqdn3d {FFMPEG_OUT}', f'{FFMPEG} {FFMPEG_OUT}'),
+    'ffmpeg: no sharpening': Change(f'{FFMPEG} -vf unsharp {FFMPEG_OUT}', f'{FFMPEG} {FFMPEG_OUT}'),
+    'sqlite3: sort by bytes': Change(*(f'{SORT} "SELECT max(r) FROM (SELECT row_number() OVER (ORDER BY a COLLATE {order}) AS r FROM names)"' for order in ('NOCASE', 'BINARY'))),
+    'sqlite: no LIKE in the longer query': Change(queries(HEAVY, LIGHT), queries(LIGHT, LIGHT), progress='round_is_over'),
+    'sqlite: no sum in the shorter query': Change(queries(HEAVY, LIGHT), queries(HEAVY, 'SELECT count(a) FROM names'), progress='round_is_over'),
+    'redis: no lists for hashes': Change(redis(1000, 'yes', 400000), redis(1, 'yes', 400000), 'lpFind', 'hgetCommand', True),
+    'redis: no histograms of latency': Change(redis(1, 'yes', 3000000), redis(1, 'no', 3000000), None, 'hgetCommand', True),
+    'lammps: no dump': Change(lammps('dump'), lammps('plain'), 'LAMMPS_NS::Output::write(long)'),
+    'lammps: neighbours anew seldom': Change(lammps('often'), lammps('plain'), 'LAMMPS_NS::Neighbor::build(int)'),
 }
 LAMMPS = '''units lj
 atom_style atomic
@@ -54,8 +87,21 @@ fix 1 all nve
 {dump}
 run 150
 '''
-SPEEDUPS = (0.25, 0.5, 0.75, 1)
+SERVE = """redis-server --port 7399 --io-threads 2 --io-threads-do-reads yes --save '' --logfile '' $1 > /dev/null &
+until redis-cli -p 7399 ping > /dev/null 2>&1; do sleep 0.02; done
+for i in $(seq 1 500); do echo "HSET h field:$i value:$i"; done | redis-cli -p 7399 > /dev/null
+redis-benchmark -p 7399 -c 16 -P 256 -n $2 HGET h field:400 | tr '\\r' '\\n' | grep summary
+redis-cli -p 7399 shutdown nosave
+wait
+"""
+NAMES = """PRAGMA journal_mode=OFF;
+CREATE TABLE names(a TEXT);
+WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 500000)
+INSERT INTO names SELECT 'All of them begin so ' || hex(randomblob(12)) FROM c;"""
 PROFILES = 3
+FALLS = 0.3  # of the largest fall: code whose time falls by less is not tried apart
+CODES_MOST = 3
+LEAST = 0.05  # a speed-up below is tried as this
 
 options = argparse.ArgumentParser()
 options.add_argument('build')
@@ -64,6 +110,7 @@ options.add_argument('--seconds', type=float, default=60, help='for experiments 
 options.add_argument('--pairs', type=int, default=15)
 options = options.parse_intermixed_args()
 sonde = os.path.join(os.path.abspath(options.build), 'sonde')
+here = os.path.dirname(os.path.abspath(__file__))
 os.chdir(tempfile.mkdtemp(prefix='causal-real.'))
 
 
@@ -82,9 +129,12 @@ def make_files():
     open('text', 'wb').write(data[:40_000_000])
     for check in ('sha256', 'none'):
         quietly(f'xz -0 -kc --check={check} text > {check}.xz')
-    quietly('ffmpeg -v error -f lavfi -i testsrc2=size=640x360:rate=25:duration=8 -pix_fmt yuv420p film.y4m')
-    for name, every, dump in (('plain', 20, ''), ('often', 1, ''), ('dump', 20, 'dump 1 all custom 1 dump.out id x y z')):
+    quietly('ffmpeg -v error -f lavfi -i testsrc2=size=640x360:rate=25:duration=16 -pix_fmt yuv420p film.y4m')
+    for name, every, dump in (('plain', 20, ''), ('often', 1, ''), ('dump', 20, 'dump 1 all custom 1 /dev/null id x y z')):
         open(name + '.in', 'w').write(LAMMPS.format(every=every, dump=dump))
+    open('redis.sh', 'w').write(SERVE)
+    subprocess.run(['sqlite3', 'names.db', NAMES], stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(['gcc', '-O2', '-g', os.path.join(here, 'sqlite.c'), '-o', 'sqlite', '-lsqlite3', '-pthread'], check=True)
 
 
 def show(*words):
@@ -92,70 +142,98 @@ def show(*words):
 
 
 def seconds_by_function(command, name):
-    """Mean CPU time of each function: in itself, and with all that it calls."""
-    own, whole = collections.Counter(), collections.Counter()
+    """CPU time of each function in each of some profiles: in itself, and with all that it calls."""
+    own, whole = collections.defaultdict(list), collections.defaultdict(list)
     for number in range(PROFILES):
         quietly(f'{sonde} record -q -o {name}{number} -- {command}')
+        rows = collections.Counter(), collections.Counter()
         for row in show('functions', f'{name}{number}')['rows']:
-            own[row['function']] += row['exclusive_cpu_s'] / PROFILES
-            whole[row['function']] += row['inclusive_cpu_s'] / PROFILES
+            rows[0][row['function']] += row['exclusive_cpu_s']
+            rows[1][row['function']] += row['inclusive_cpu_s']
+        for found, seconds in zip((own, whole), rows):
+            for function, time_s in seconds.items():
+                found[function] += [0] * (number - len(found[function])) + [time_s]
+    for found in own, whole:
+        for times in found.values():
+            times += [0] * (PROFILES - len(times))
     return own, whole
 
 
-def code_of(number, before, after, named):
-    """The changed code, by which share of its CPU time it is spared, and how much CPU time changes elsewhere, beside what it had."""
-    (own, whole), (own_after, whole_after) = seconds_by_function(before, f'before{number}.'), seconds_by_function(after, f'after{number}.')
-    code = named or max(own, key=lambda name: own[name] - own_after[name])
-    had, has = (whole[code], whole_after[code]) if named else (own[code], own_after[code])
-    fall = sum(own.values()) - sum(own_after.values())
-    return code, 1 - has / had, (fall - (had - has)) / had
+def mean(times):
+    return sum(times) / PROFILES
 
 
-def elapsed_s(command):
+def codes_of(number, change):
+    """The changed code, each with the share of its CPU time that it is spared, and how much CPU time changes elsewhere, beside what it had."""
+    (own, whole), (own_after, whole_after) = (seconds_by_function(command, f'{which}{number}.') for which, command in (('before', change.before), ('after', change.after)))
+    none = [0] * PROFILES
+    if change.code:
+        falls = {change.code: mean(whole[change.code]) - mean(whole_after.get(change.code, none))}
+        had = {change.code: mean(whole[change.code])}
+    else:
+        had = {name: mean(times) for name, times in own.items()}
+        every = {name: had[name] - mean(own_after.get(name, none)) for name in own}
+        # no profile of the one has as little as any of the other
+        falls = {name: fall for name, fall in every.items() if fall > 0 and min(own[name]) > max(own_after.get(name, none))} or every
+        largest = max(falls.values())
+        falls = {name: falls[name] for name in sorted(falls, key=falls.get, reverse=True)[:CODES_MOST] if falls[name] >= FALLS * largest}
+    total = sum(map(mean, own.values())) - sum(map(mean, own_after.values()))
+    fall = sum(falls.values())
+    return {name: min(1, fall / had[name]) for name, fall in falls.items()}, (total - fall) / sum(had[name] for name in falls)
+
+
+def elapsed_s(command, is_rate):
     begin = time.monotonic()
-    quietly(command)
-    return time.monotonic() - begin
+    said = subprocess.run(command, shell=True, stdout=subprocess.PIPE if is_rate else subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, check=True)
+    return 1 / float(re.search(rb'([\d.]+) requests per second', said.stdout)[1]) if is_rate else time.monotonic() - begin
 
 
-def truth_of(before, after):
+def truth_of(change):
     ratios = []
     for pair in range(options.pairs):
         seconds = {}
-        for command in (before, after) if pair % 2 else (after, before):
-            seconds[command] = elapsed_s(command)
-        ratios.append(1 - seconds[after] / seconds[before])
+        for command in (change.before, change.after) if pair % 2 else (change.after, change.before):
+            seconds[command] = elapsed_s(command, change.is_rate)
+        ratios.append(1 - seconds[change.after] / seconds[change.before])
     return statistics.median(ratios), spread_of(sorted(ratios))
 
 
-def read_off(points, speedup, key):
-    """Between the answer's points, and none without a speed-up."""
-    at, value = 0.0, 0.0
-    for point in points:
-        if point['speedup'] >= speedup:
-            return value + (point[key] - value) * (speedup - at) / (point['speedup'] - at)
-        at, value = point['speedup'], point[key]
-    return value
+def percent_of(speedup):
+    return round(100 * max(speedup, LEAST))
+
+
+def points_of(number, change, codes):
+    """What was foretold of each code: its point at the speed-up, the answer's row; no point where nothing was told."""
+    done = subprocess.run(f"{sonde} causal -q -o x{number} {' '.join('--target ' + shlex.quote(code) for code in codes)} {'--with-callees' if change.code else ''} --speedups "
+            f"{','.join(map(str, sorted({percent_of(speedup) for speedup in codes.values()})))} --progress {change.progress} --max-time {options.seconds} -- {change.before}",
+                          shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    if done.returncode or 'sonde:' in done.stderr:
+        print(done.stderr, file=sys.stderr)
+    answer = show('causal', f'x{number}')
+    for row in answer['rows']:
+        speedup = next(codes[code] for code in codes if code in (row['name'], row['function']))
+        told = [point for point in row['points'] if point['effect_low'] is not None and round(100 * point['speedup']) == percent_of(speedup)]
+        yield told[0] if told else None, row, speedup / (percent_of(speedup) / 100)
 
 
 make_files()
 hits = told = 0
 print('| change | code | its CPU time falls by | CPU time elsewhere, of it | elapsed time, real | foretold | 95 % | experiments | verdict | in it |')
 print('|---|---|---|---|---|---|---|---|---|---|')
-for number, change in enumerate(options.changes):
-    before, after, named = CHANGES[change]
-    code, speedup, elsewhere = code_of(number, before, after, named)
-    real, spread = truth_of(before, after)
-    quietly(f"{sonde} causal -q -o x{number} --target '{code}' {'--with-callees' if named else ''} --speedups "
-            f"{','.join(str(round(100 * s)) for s in SPEEDUPS)} --progress end --max-time {options.seconds} -- {before}")
-    row = show('causal', f'x{number}')['rows'][0]
-    points = [point for point in row['points'] if point['effect_low'] is not None]
-    begin = f'| {change} | `{code}` | {speedup:.2f} | {elsewhere:+.2f} | {real:.3f} +- {spread:.3f} |'
-    if not points:
-        print(f"{begin} - | - | 0 | {row['verdict']}: {row['reason']} | - |", flush=True)
+for number, name in enumerate(options.changes):
+    change = CHANGES[name]
+    codes, elsewhere = codes_of(number, change)
+    real, spread = truth_of(change)
+    points = list(points_of(number, change, codes))
+    begin = (f"| {name} | {', '.join(f'`{code}`' for code in codes)} | {', '.join(f'{speedup:.2f}' for speedup in codes.values())} | {elsewhere:+.2f} | "
+             f"{real:.3f} +- {spread:.3f} |")
+    if not all(point for point, _, _ in points) or len(points) < len(codes):
+        print(f"{begin} - | - | 0 | {', '.join(row['verdict'] + ': ' + row['reason'] for _, row, _ in points)} | - |", flush=True)
         continue
-    effect, low, high = (read_off(points, speedup, key) for key in ('effect', 'effect_low', 'effect_high'))
+    effect = sum(point['effect'] * part for point, _, part in points)
+    low, high = (effect + sign * math.hypot(*((point[key] - point['effect']) * part for point, _, part in points)) for sign, key in ((-1, 'effect_low'), (1, 'effect_high')))
     is_in = low - spread <= real <= high + spread
     told, hits = told + 1, hits + is_in
-    print(f"{begin} {effect:.3f} | {low:.3f} to {high:.3f} | {sum(p['experiments'] for p in points)} | {row['verdict']} | {'yes' if is_in else 'no'} |",
-          flush=True)
+    print(f"{begin} {effect:.3f} | {low:.3f} to {high:.3f} | {sum(point['experiments'] for point, _, _ in points)} | {', '.join(row['verdict'] for _, row, _ in points)} | "
+          f"{'yes' if is_in else 'no'} |", flush=True)
 print(f'\nforetold within the interval, the truth\'s own added: {hits} of {told} that were told, of {len(options.changes)} changes')

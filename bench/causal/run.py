@@ -26,6 +26,7 @@ PROGRAMS = {
     'lock': ((), (), {'inside': True, 'outside': False}),
     'producers': ((), (), {'produce': False, 'consume': True}),
     'spin': ((), (), {'heavy': True, 'light': False}),
+    'spins': ((), (), {'heavy': True, 'light': False}),
     'slices': ((), (), {'slice': True, 'serial': True}),
     'pipe': ((), (), {'feed': True, 'eat': False}),  # --no-coz, which follows one process
     'openmp': (('-fopenmp',), (), {'large': True, 'small': False}),

@@ -60,13 +60,12 @@ static const char *option_given(const struct sn_args *args, size_t i)
 	return args->command->options[args->given[i].option].name;
 }
 
-/* Of all --target: one after the other in one list. */
+/* Of all --target: one after the other in one list. One that is empty is not as if there were none. */
 static void take_targets(struct sn_cli_causal *c)
 {
 	for (size_t i = 0; i < c->args->given_count; i++)
 		if (!strcmp(option_given(c->args, i), "target"))
-			sn_text_addf(&c->targets, "%s%s", c->targets.length ? "," : "",
-				     c->args->given[i].value);
+			sn_text_addf(&c->targets, "%s,", c->args->given[i].value);
 }
 
 const char *sn_cli_causal_targets(const struct sn_cli_causal *c)

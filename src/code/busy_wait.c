@@ -7,6 +7,8 @@ enum { INSTRUCTIONS_MAX = 32, VECTORS_FIRST = 16 };
 
 struct looking {
 	uint64_t written, read_first; /* registers: general ones, then vectors */
+	/* of these: stepped by a constant; written or read otherwise; compared with another register */
+	uint64_t stepped, used, compared;
 	bool has_pause, has_load, has_store, has_call;
 };
 
@@ -36,6 +38,49 @@ static bool is_zero_idiom(const ZydisDecodedInstruction *insn, const ZydisDecode
 	       operands[0].reg.value == operands[1].reg.value;
 }
 
+static bool is_general_register(const ZydisDecodedOperand *operand)
+{
+	return operand->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	       ZydisRegisterGetClass(ZydisRegisterGetLargestEnclosing(
+		       ZYDIS_MACHINE_MODE_LONG_64, operand->reg.value)) == ZYDIS_REGCLASS_GPR64;
+}
+
+/* "sub eax, 1" */
+static bool is_step(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operands)
+{
+	if (!is_general_register(&operands[0]))
+		return false;
+	return insn->mnemonic == ZYDIS_MNEMONIC_INC || insn->mnemonic == ZYDIS_MNEMONIC_DEC ||
+	       ((insn->mnemonic == ZYDIS_MNEMONIC_ADD || insn->mnemonic == ZYDIS_MNEMONIC_SUB) &&
+		operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE);
+}
+
+/* "cmp eax, 100", "test eax, eax", "cmp eax, edx" */
+static bool is_comparison(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operands)
+{
+	return (insn->mnemonic == ZYDIS_MNEMONIC_CMP || insn->mnemonic == ZYDIS_MNEMONIC_TEST) &&
+	       is_general_register(&operands[0]) && operands[1].type != ZYDIS_OPERAND_TYPE_MEMORY;
+}
+
+/* How long a wait with patience may last is counted, and the count is used for nothing else. */
+static void counter_add(struct looking *l, const ZydisDecodedInstruction *insn,
+			const ZydisDecodedOperand *operands)
+{
+	bool steps = is_step(insn, operands), compares = is_comparison(insn, operands);
+
+	for (unsigned i = 0; i < insn->operand_count; i++)
+		if (operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY)
+			l->used |= register_bit(operands[i].mem.base) |
+				   register_bit(operands[i].mem.index);
+		else if (operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER) {
+			uint64_t bit = register_bit(operands[i].reg.value);
+
+			l->stepped |= steps ? bit : 0;
+			l->used |= steps || compares ? 0 : bit;
+			l->compared |= compares ? bit : 0;
+		}
+}
+
 static void memory_add(struct looking *l, const ZydisDecodedInstruction *insn,
 		       const ZydisDecodedOperand *operand)
 {
@@ -55,6 +100,7 @@ static void instruction_add(struct looking *l, const ZydisDecodedInstruction *in
 {
 	bool reads_nothing = is_zero_idiom(insn, operands);
 
+	counter_add(l, insn, operands);
 	l->has_pause |= insn->mnemonic == ZYDIS_MNEMONIC_PAUSE ||
 			insn->mnemonic == ZYDIS_MNEMONIC_TPAUSE ||
 			insn->mnemonic == ZYDIS_MNEMONIC_UMWAIT;
@@ -89,8 +135,12 @@ static bool bytes_add(struct looking *l, const uint8_t *bytes, size_t length)
 
 static bool waits(const struct looking *l)
 {
-	return !l->has_call &&
-	       (l->has_pause || (l->has_load && !l->has_store && !(l->read_first & l->written)));
+	uint64_t counters = l->stepped & ~l->used;
+
+	if ((l->compared & counters) && (l->compared & l->written & ~counters))
+		counters = 0; /* its end is what was looked up: it counts up to there */
+	return !l->has_call && (l->has_pause || (l->has_load && !l->has_store &&
+						 !(l->read_first & l->written & ~counters)));
 }
 
 bool sn_bytes_busy_wait(const uint8_t *bytes, size_t length)

@@ -13,7 +13,8 @@
 
 /** Whether a loop whose body is these bytes, in the order of addresses, waits. It does if it has
  * PAUSE. It also does if it reads memory, stores nothing but by atomic instructions, calls nothing,
- * and changes no register whose value the next iteration reads. False for bytes that are no code. */
+ * and changes no register whose value the next iteration reads, but for counters, which it steps by a
+ * constant and only compares: a wait whose patience ends. False for bytes that are no code. */
 bool sn_bytes_busy_wait(const uint8_t *bytes, size_t length);
 
 /** The same of an innermost loop of up to 32 instructions; false for all others. */

@@ -20,7 +20,7 @@
 #define SN_CAUSAL_FILE	"causal"
 
 enum {
-	SN_CAUSAL_VERSION = 4,
+	SN_CAUSAL_VERSION = 5,
 	SN_CAUSAL_ID_MAX = 64, /* room for a build-id */
 	SN_CAUSAL_MODULES_MAX = 1024,
 	SN_CAUSAL_RANGES_MAX = 8192,
@@ -126,6 +126,7 @@ struct sn_causal_control {
 	_Atomic uint64_t pauses, credits;
 	_Atomic uint64_t samples, hits; /* of all experiments; in the chosen code */
 	_Atomic int64_t hit_ns;
+	_Atomic uint32_t last_hit_tid; /* of the thread that was last sampled in the chosen code */
 	_Atomic uint64_t processes, sealed_processes;
 	_Atomic uint64_t timed_waits;	   /* that ran out of time while delays became due */
 	_Atomic int64_t ran_ns, queued_ns; /* CPU time of threads; that they waited for a CPU */

@@ -27,6 +27,8 @@ struct sn_causal {
 	uint64_t call; /* its struct sn_call.begin; 0: none */
 	int64_t call_ns, call_due, call_had;
 	bool is_call_sampled; /* since it began */
+	uint32_t spun;	      /* samples until it is forgotten that it waited actively */
+	int beside;	      /* of its hits, those behind another thread's: the share, of 256 */
 	uint8_t is_beats_own; /* a thread of the heartbeats' library: its waits are no program's, and it owes nothing */
 	/* locks that the thread holds, outermost first; more than there is room for are not known */
 	uint64_t held[SN_CAUSAL_HELD_MOST];
@@ -77,8 +79,10 @@ void sn_causal_take_planned(struct sn_thread *self);
 void sn_causal_skip_planned(struct sn_thread *self);
 /** Brings pending visits to the control page. */
 void sn_causal_flush(struct sn_thread *self);
-/** Places of a module that was mapped get their breakpoints. */
+/** Places of a module that was mapped get their breakpoints, but for one that inserted code counts. */
 void sn_causal_watch_places(uint32_t module, uint64_t load_bias);
+/** That one gets it, too, where the code could not be inserted into this process. After that was tried. */
+void sn_causal_watch_unpatched(void);
 
 /* beats_handler.c */
 /** Whether pc is in the heartbeats' library. */

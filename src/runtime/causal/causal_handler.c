@@ -11,6 +11,15 @@ enum {
 	PAUSE_LEAST_NS = 20000, /* less is due again later: a pause takes 50 us more than asked */
 	/* At a sample more may stay due, as nobody waits for it: fewer pauses cost less beside themselves. */
 	PAUSE_LEAST_AT_SAMPLE_NS = 2000000,
+	/* Who was lately seen to wait actively may soon have it without a pause; at a meeting, others would wait for its pause. */
+	KEPT_BY_SPINNING_NS = 4000000,
+	SPUN_LATELY_SAMPLES = 8,
+	/* Threads that run the code side by side are sampled at random: what one was spared more, the other one will be. By
+	 * turns they are not: of n hits in a turn one comes behind another thread's, side by side half of them or more. */
+	KEPT_BESIDE_SAMPLES = 4,
+	ONE = 256, /* of shares below */
+	BESIDE_FROM = ONE * 3 / 10,
+	BESIDE_MEMORY_HITS = 8,
 	NOTED_SAMPLES = 64, /* of a thread, between looks at its waits for a CPU */
 	PAUSE_MOST_NS = 1000000000,
 	CREDIT_LEAST_NS = 1000,
@@ -54,6 +63,8 @@ static uint64_t follow(struct sn_causal *causal)
 		causal->had = sn_causal_control->start_due_ns;
 		causal->call = 0;
 		causal->carried = 0;
+		causal->spun = 0;
+		causal->beside = 0;
 		if (causal->excess)
 			add(&sn_causal_control->excess_ns, causal->excess);
 		causal->excess = 0;
@@ -125,20 +136,29 @@ static void pause_for(struct sn_causal *causal, int64_t owed, int64_t least_ns)
 	count(&sn_causal_control->pauses);
 }
 
-/* The caller holds the thread busy. */
-static void pay(struct sn_causal *causal, int64_t least_ns)
+/* The caller holds the thread busy. What is kept stays owed. */
+static void pay(struct sn_causal *causal, int64_t kept, int64_t least_ns)
 {
 	int64_t had = causal->had;
 
-	pause_for(causal, due_now() - had, least_ns);
+	pause_for(causal, due_now() - had - kept, least_ns);
 	if (causal->had != had)
 		causal->carried = 0;
+}
+
+static int64_t kept_at_sample(const struct sn_causal *causal, uint64_t word)
+{
+	int64_t kept =
+		causal->beside >= BESIDE_FROM ? one_sample_ns(word) * KEPT_BESIDE_SAMPLES : 0;
+
+	return causal->spun && kept < KEPT_BY_SPINNING_NS ? KEPT_BY_SPINNING_NS : kept;
 }
 
 /* Before another thread goes on. What is kept stays owed, whatever the thread waits for afterwards. */
 static void pay_to_wake(struct sn_causal *causal, uint64_t word)
 {
-	int64_t kept = one_sample_ns(word), due = due_now();
+	int64_t samples = causal->beside >= BESIDE_FROM ? KEPT_BESIDE_SAMPLES : 1;
+	int64_t kept = one_sample_ns(word) * samples, due = due_now();
 
 	pause_for(causal, due - causal->had - kept, PAUSE_LEAST_NS);
 	causal->carried = due - causal->had < kept ? due - causal->had : kept;
@@ -153,7 +173,7 @@ static void pay_now(bool is_all)
 		return;
 	uint64_t word = follow(sn_causal_of(self));
 	if (is_all)
-		pay(sn_causal_of(self), PAUSE_LEAST_NS);
+		pay(sn_causal_of(self), 0, PAUSE_LEAST_NS);
 	else
 		pay_to_wake(sn_causal_of(self), word);
 	sn_leave(self);
@@ -264,6 +284,34 @@ static void note_queue(struct sn_thread *self)
 	causal->unnoted = 0;
 }
 
+/* How often the hit before was another thread's, of late. */
+static void note_beside(const struct sn_thread *self)
+{
+	struct sn_causal *causal = sn_causal_of(self);
+	uint32_t before = atomic_exchange_explicit(&sn_causal_control->last_hit_tid,
+						   (uint32_t)self->tid, memory_order_relaxed);
+	int now = before && before != (uint32_t)self->tid ? ONE : 0;
+
+	causal->beside += (now - causal->beside) / BESIDE_MEMORY_HITS;
+}
+
+/* Who waits actively waits all the same: what it was due in that time it need not pay. In calls it is credited at their
+ * end. */
+static void credit_spinning(struct sn_causal *causal, int64_t cpu_ns)
+{
+	int64_t owed = due_now() - causal->had - causal->carried;
+	int64_t credit = owed < cpu_ns ? owed : cpu_ns;
+
+	if (causal->call)
+		return;
+	causal->spun = SPUN_LATELY_SAMPLES;
+	if (credit < CREDIT_LEAST_NS)
+		return;
+	add(&sn_causal_control->credited_ns, credit);
+	count(&sn_causal_control->credits);
+	causal->had += credit;
+}
+
 /* Who began the experiment was killed: it ends, and all debts are forgotten. */
 static void end_if_alone(uint64_t word)
 {
@@ -294,18 +342,23 @@ static void after_sample(struct sn_thread *self, uint64_t pc, int64_t cpu_ns)
 	sn_causal_take_planned(self);
 	sn_causal_flush(self);
 	if (cpu_ns > 0) {
+		causal->spun -= causal->spun ? 1 : 0;
 		count(&sn_causal_control->samples);
 		if (target < sn_causal_control->target_count && is_in_target(self, target, pc)) {
 			count(&sn_causal_control->hits);
 			add(&sn_causal_control->hit_ns, cpu_ns);
 			spare(causal, cpu_ns * sn_causal_speedup(word) / SN_CAUSAL_WHOLE);
+			note_beside(self);
+		} else if (target < sn_causal_control->target_count &&
+			   kind_of(pc) == SN_CAUSAL_SPINS) {
+			credit_spinning(causal, cpu_ns);
 		}
 	}
 	/* a thread that has just been woken may be sampled before it is known whether it need not pay */
 	if (causal->call && !causal->is_call_sampled)
 		causal->is_call_sampled = true;
 	else
-		pay(causal, PAUSE_LEAST_AT_SAMPLE_NS);
+		pay(causal, kept_at_sample(causal, word), PAUSE_LEAST_AT_SAMPLE_NS);
 }
 
 /* ---- waits for others ---- */
@@ -503,13 +556,27 @@ static void begin_thread(struct sn_thread *thread, enum sn_thread_origin origin)
 	sn_calls_ask(thread, &sn_causal_collector, ASKED, true);
 }
 
+/* Nothing but the page is kept of a run with experiments, and who asks for no callees looks at leaves alone: callers would
+ * be unwound for nobody. */
+static void leave_callers_out(void)
+{
+	bool is_asked = !sn_causal_control->target_count;
+
+	for (uint32_t t = 0; t < sn_causal_control->target_count; t++)
+		is_asked |= sn_causal_control->targets[t].flags != 0;
+	if (!is_asked)
+		sn_config.settings.stack_max_frames = 1;
+}
+
 /* The control page is found among the image's modules, when its first thread has begun. */
 static bool install(enum sn_data_origin origin)
 {
-	(void)origin;
 	if (sn_causal_control) {
 		count(&sn_causal_control->processes);
 		sn_causal_watch_locks();
+		leave_callers_out();
+		if (origin == SN_DATA_ORIGIN_EXEC)
+			sn_causal_watch_unpatched();
 		begin_thread(sn_self, SN_THREAD_MAIN);
 		sn_causal_skip_planned(sn_self);
 	}
@@ -554,7 +621,7 @@ static void end_thread(struct sn_thread *self, int64_t now_ns)
 	sn_causal_flush(self);
 	note_queue(self);
 	follow(sn_causal_of(self));
-	pay(sn_causal_of(self), PAUSE_LEAST_NS); /* it has no later meeting */
+	pay(sn_causal_of(self), 0, PAUSE_LEAST_NS); /* it has no later meeting */
 	add(&sn_causal_control->excess_ns, sn_causal_of(self)->excess);
 	sn_causal_of(self)->excess = 0;
 }

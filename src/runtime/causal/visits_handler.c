@@ -10,6 +10,8 @@ enum { FLUSH_TICKS = 250000 };
 
 /* of the place that a breakpoint watches */
 static uint32_t point_of_breakpoint[SN_BREAKPOINTS_MAX];
+static uint64_t
+	planned_load_addr; /* of the place that inserted code counts; 0: none is mapped so far */
 
 /* The calling thread's virtual time, and the experiment that it belongs to. */
 static int64_t virtual_now_ns(struct sn_thread *self, uint64_t *word)
@@ -107,19 +109,32 @@ static void reach(struct sn_thread *self, unsigned breakpoint, uint32_t arrivals
 	sn_causal_visit(self, point_of_breakpoint[breakpoint], arrivals);
 }
 
+static void watch(uint32_t p, uint64_t load_addr)
+{
+	int which = sn_breakpoint_set(load_addr, reach);
+
+	if (which >= 0)
+		point_of_breakpoint[which] = p;
+	else
+		sn_causal_control->points[p].is_bare = 1;
+}
+
 void sn_causal_watch_places(uint32_t module, uint64_t load_bias)
 {
 	for (uint32_t p = 0; p < SN_CAUSAL_POINTS_MAX; p++) {
 		struct sn_causal_progress *point = &sn_causal_control->points[p];
-		int which;
 
-		if (atomic_load(&point->kind) != SN_CAUSAL_PLACE || point->module != module ||
-		    point->is_planned)
+		if (atomic_load(&point->kind) != SN_CAUSAL_PLACE || point->module != module)
 			continue;
-		which = sn_breakpoint_set(load_bias + point->link_addr, reach);
-		if (which >= 0)
-			point_of_breakpoint[which] = p;
+		if (point->is_planned)
+			planned_load_addr = load_bias + point->link_addr;
 		else
-			point->is_bare = 1;
+			watch(p, load_bias + point->link_addr);
 	}
+}
+
+void sn_causal_watch_unpatched(void)
+{
+	if (planned_load_addr && !sn_patches.module_count)
+		watch(0, planned_load_addr);
 }
