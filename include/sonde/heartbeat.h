@@ -117,6 +117,9 @@ extern __thread struct sonde_heartbeat_thread *sonde_heartbeat_here
 void sonde_heartbeat_begin_slow(sonde_heartbeat *heartbeat);
 void sonde_heartbeat_end_slow(sonde_heartbeat *heartbeat);
 void sonde_heartbeat_pulse_slow(sonde_heartbeat *heartbeat, uint64_t work_units);
+/* The beat that began last was left without its end: it is counted, and not timed. For tools that insert
+ * heartbeats. The two above use general registers only, once a thread has had a beat of the heartbeat as deep. */
+void sonde_heartbeat_left(sonde_heartbeat *heartbeat);
 
 static inline uint64_t sonde_heartbeat_ticks(void)
 {

@@ -40,6 +40,7 @@
 	X(properties_list)                                                                         \
 	X(properties_explain)                                                                      \
 	X(properties_eval)                                                                         \
+	X(heartbeat_run)                                                                           \
 	X(heartbeat_top)                                                                           \
 	X(heartbeat_import)                                                                        \
 	X(heartbeat_report)                                                                        \

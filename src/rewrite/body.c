@@ -111,7 +111,7 @@ static const char *read_block(struct rw_nest *nest, uint32_t index)
 
 		if (why)
 			return why;
-		if (!sn_vec_last(&nest->insns).has_stack_change)
+		if (!nest->beats && !sn_vec_last(&nest->insns).has_stack_change)
 			return "it moves the stack pointer by an amount that its code does not tell";
 		at += length;
 	}
@@ -127,7 +127,7 @@ static const char *check_block(const struct rw_nest *nest, const struct sn_block
 {
 	bool is_entry = block->link_addr == nest->function->link_addr;
 
-	if (block->flags & SN_BLOCK_ENTRY && !is_entry)
+	if (block->flags & SN_BLOCK_ENTRY && !is_entry && !nest->beats)
 		return "an exception is caught in it";
 	if (is_entry && block->link_addr != nest->outer->header_link_addr)
 		return "its function begins within it";
@@ -161,7 +161,7 @@ static const char *read_nest(struct rw_nest *nest)
 	if (why)
 		return why;
 	for (uint32_t l = 0; l < function->loop_count; l++)
-		if (function->loops[l].is_irreducible &&
+		if (function->loops[l].is_irreducible && !nest->beats &&
 		    rw_loop_holds(function, (int32_t)nest->outer->index, (int32_t)l))
 			return "it can be entered elsewhere than at its header";
 	if (sn_loop_size_bytes(nest->outer) > BODY_BYTES_MAX)
@@ -179,15 +179,22 @@ static const char *read_nest(struct rw_nest *nest)
 	}
 	if (rw_block_at(function, nest->outer->header_link_addr) < 0)
 		return "it has bytes that are no instruction";
+	if (nest->beats) {
+		rw_beats_find(nest);
+		return NULL;
+	}
 	return rw_stack_follow(nest) ? NULL : "ways through it leave the stack pointer elsewhere";
 }
 
 const char *rw_nest_begin(struct rw_nest *nest, struct sn_rewriter *rewriter,
-			  const struct sn_loop *outer, const bool *is_selected)
+			  const struct sn_loop *outer, const bool *is_selected,
+			  struct rw_beats *beats)
 {
 	const struct sn_function *function = outer->function;
 
-	*nest = (struct rw_nest){ .rewriter = rewriter, .function = function, .outer = outer };
+	*nest = (struct rw_nest){
+		.rewriter = rewriter, .function = function, .outer = outer, .beats = beats
+	};
 	nest->is_selected = sn_arena_array(&nest->arena, bool, function->loop_count);
 	nest->why_no_recorder =
 		sn_arena_array(&nest->arena, const char *, function->loop_count + 1u);

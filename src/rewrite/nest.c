@@ -39,7 +39,7 @@ struct copy {
 	const char *why;
 };
 
-static struct rw_block *block_in(const struct rw_nest *nest, int32_t function_block)
+struct rw_block *rw_block_in(const struct rw_nest *nest, int32_t function_block)
 {
 	return function_block >= 0 && nest->position[function_block] >= 0
 		       ? &nest->blocks.items[nest->position[function_block]]
@@ -59,7 +59,7 @@ static int64_t stack_at_end(const struct rw_nest *nest, const struct rw_block *b
 static int64_t stack_at_header(const struct rw_nest *nest, const struct sn_loop *loop)
 {
 	const struct rw_block *header =
-		block_in(nest, rw_block_at(nest->function, loop->header_link_addr));
+		rw_block_in(nest, rw_block_at(nest->function, loop->header_link_addr));
 
 	assert(header);
 	return header->stack;
@@ -81,11 +81,13 @@ static size_t edge_ops(const struct copy *copy, const struct rw_block *from, uin
 {
 	const struct rw_nest *nest = copy->nest;
 	const struct sn_function *function = nest->function;
-	const struct rw_block *into = block_in(nest, rw_block_at(function, to));
+	const struct rw_block *into = rw_block_in(nest, rw_block_at(function, to));
 	int32_t from_loop = from ? function->blocks[from->index].loop : -1;
 	int32_t to_loop = into ? function->blocks[into->index].loop : -1;
 	size_t count = 0, first;
 
+	if (nest->beats)
+		return rw_beats_on_edge(nest, from, to, ops);
 	for (int32_t l = from_loop; from && l >= (int32_t)nest->outer->index;
 	     l = function->loops[l].parent)
 		if (nest->is_selected[l] && !rw_loop_holds(function, l, to_loop))
@@ -115,7 +117,8 @@ static size_t edge_ops(const struct copy *copy, const struct rw_block *from, uin
 /* The label of a block of the nest or of the stub that leads to an address; -1: just outside. */
 static int32_t plain_edge_label(struct copy *copy, const struct rw_block *from, uint64_t to)
 {
-	const struct rw_block *into = block_in(copy->nest, rw_block_at(copy->nest->function, to));
+	const struct rw_block *into =
+		rw_block_in(copy->nest, rw_block_at(copy->nest->function, to));
 	struct rw_op ops[OPS_MAX];
 	struct edge_stub stub = { from ? from->index : UINT32_MAX, to, 0 };
 
@@ -128,7 +131,7 @@ static int32_t plain_edge_label(struct copy *copy, const struct rw_block *from, 
 			return copy->variant->exit;
 	}
 
-	if (!edge_ops(copy, from, to, ops))
+	if (!edge_ops(copy, from, to, ops) && (into || !copy->nest->beats))
 		return into ? copy->block_label[into - copy->nest->blocks.items] : -1;
 	for (size_t i = 0; i < copy->stubs.count; i++)
 		if (copy->stubs.items[i].from == stub.from && copy->stubs.items[i].to == to)
@@ -142,7 +145,8 @@ static int32_t plain_edge_label(struct copy *copy, const struct rw_block *from, 
 static int32_t edge_label(struct copy *copy, const struct rw_block *from, uint64_t to)
 {
 	int32_t label = plain_edge_label(copy, from, to);
-	const struct rw_block *into = block_in(copy->nest, rw_block_at(copy->nest->function, to));
+	const struct rw_block *into =
+		rw_block_in(copy->nest, rw_block_at(copy->nest->function, to));
 	int32_t at = into ? (int32_t)(into - copy->nest->blocks.items) : -1;
 
 	if (!copy->variant || !copy->variant->recorder || !from)
@@ -213,7 +217,7 @@ static void put_table_jump(struct copy *copy, const struct rw_block *block,
 		uint64_t link_addr = function->blocks[to].link_addr;
 		int32_t label;
 
-		if (!block_in(copy->nest, (int32_t)to)) {
+		if (!rw_block_in(copy->nest, (int32_t)to)) {
 			copy->why = "its jump table leads out of it";
 			return;
 		}
@@ -234,13 +238,17 @@ static void put_table_jump(struct copy *copy, const struct rw_block *block,
 	}
 }
 
-static void put_call(struct copy *copy, const struct rw_insn *insn)
+/* It returns behind `last`, the last of some that follow each other; NULL: it does not return. */
+static void put_call(struct copy *copy, const struct rw_insn *insn, const struct rw_insn *last)
 {
-	int32_t back = rw_label_new(copy->pieces);
+	int32_t back;
 
 	rw_put_jump_out(copy->pieces, insn->link_addr);
+	if (!last)
+		return;
+	back = rw_label_new(copy->pieces);
 	rw_label_place(copy->pieces, back);
-	add_site(copy, behind_endbr(copy->nest, insn->link_addr + insn->length), back);
+	add_site(copy, behind_endbr(copy->nest, last->link_addr + last->length), back);
 }
 
 /* What follows a block that goes on. */
@@ -261,11 +269,49 @@ static void put_fall_through(struct copy *copy, const struct rw_block *block, ui
 	rw_put_jump(copy->pieces, 0, label, true);
 }
 
+/* Calls with nothing between them are done one after the other: there is no room for a jump. */
+static uint32_t last_call(const struct copy *copy, const struct rw_block *block, uint32_t i)
+{
+	const struct rw_insn *insns = &copy->nest->insns.items[block->first_insn];
+
+	while (copy->nest->beats && i + 1 < block->insn_count &&
+	       (insns[i + 1].flow == SN_FLOW_CALL || insns[i + 1].flow == SN_FLOW_CALL_INDIRECT))
+		i++;
+	return i;
+}
+
+static void put_resume(struct copy *copy, const struct rw_block *block)
+{
+	struct rw_op *ops = sn_arena_array(&copy->nest->arena, struct rw_op,
+					   copy->nest->function->loop_count + 1u);
+	size_t count = rw_beats_on_resume(copy->nest, block, ops);
+
+	if (count)
+		rw_put_ops(copy->pieces, copy->thunks, ops, count, false);
+}
+
+/* What only functions have that are copied whole: their ends. */
+static void put_end(struct copy *copy, const struct rw_insn *insn)
+{
+	struct rw_op op = { .kind = RW_BEAT_END };
+
+	if (!copy->nest->beats) {
+		copy->why = "it has a branch of an unknown form";
+		return;
+	}
+	if (insn->flow != SN_FLOW_STOP && copy->nest->beats->body >= 0) {
+		op.plan_index = (uint32_t)copy->nest->beats->body;
+		rw_put_ops(copy->pieces, copy->thunks, &op, 1, false);
+	}
+	put_insn(copy, insn);
+}
+
 static void put_block(struct copy *copy, const struct rw_block *block)
 {
 	const struct rw_nest *nest = copy->nest;
 	const struct sn_block *b = &nest->function->blocks[block->index];
 	bool goes_on = true;
+	uint32_t last;
 
 	for (uint32_t i = 0; i < block->insn_count && !copy->why; i++) {
 		const struct rw_insn *insn = &nest->insns.items[block->first_insn + i];
@@ -275,7 +321,12 @@ static void put_block(struct copy *copy, const struct rw_block *block)
 		switch (insn->flow) {
 		case SN_FLOW_CALL:
 		case SN_FLOW_CALL_INDIRECT:
-			put_call(copy, insn);
+			last = last_call(copy, block, i);
+			goes_on = !(b->flags & SN_BLOCK_NO_RETURN && last + 1 == block->insn_count);
+			if (!goes_on && last == i && nest->beats)
+				put_resume(copy, block);
+			put_call(copy, insn, goes_on ? &insn[last - i] : NULL);
+			i = last;
 			break;
 		case SN_FLOW_BRANCH:
 			put_branch(copy, block, insn);
@@ -287,7 +338,15 @@ static void put_block(struct copy *copy, const struct rw_block *block)
 			goes_on = false;
 			break;
 		case SN_FLOW_JUMP_INDIRECT:
-			put_table_jump(copy, block, insn);
+			if (b->flags & SN_BLOCK_INDIRECT)
+				put_table_jump(copy, block, insn);
+			else
+				put_end(copy, insn);
+			goes_on = false;
+			break;
+		case SN_FLOW_RETURN:
+		case SN_FLOW_STOP:
+			put_end(copy, insn);
 			goes_on = false;
 			break;
 		case SN_FLOW_NEXT:
@@ -309,6 +368,8 @@ static void put_count(struct copy *copy, const struct rw_block *block)
 	const struct sn_block *b = &nest->function->blocks[block->index];
 	struct rw_op op = { .kind = RW_COUNT };
 
+	if (nest->beats)
+		return;
 	for (int32_t l = b->loop; l >= (int32_t)nest->outer->index;
 	     l = nest->function->loops[l].parent) {
 		if (!nest->is_selected[l] || copy->inductions[l] ||
@@ -562,8 +623,8 @@ static void put_stub(struct copy *copy, const struct edge_stub *stub)
 {
 	const struct rw_nest *nest = copy->nest;
 	const struct rw_block *from =
-		stub->from == UINT32_MAX ? NULL : block_in(nest, (int32_t)stub->from);
-	const struct rw_block *into = block_in(nest, rw_block_at(nest->function, stub->to));
+		stub->from == UINT32_MAX ? NULL : rw_block_in(nest, (int32_t)stub->from);
+	const struct rw_block *into = rw_block_in(nest, rw_block_at(nest->function, stub->to));
 	struct rw_op ops[OPS_MAX];
 	size_t count = edge_ops(copy, from, stub->to, ops);
 
@@ -574,11 +635,37 @@ static void put_stub(struct copy *copy, const struct edge_stub *stub)
 	if (from && nest->insns.items[from->first_insn + from->insn_count - 1].stack_change)
 		copy->pieces->link_addr = stub->to;
 	rw_label_place(copy->pieces, stub->label);
-	rw_put_ops(copy->pieces, copy->thunks, ops, count, needs_flags(copy, stub->to));
+	if (count)
+		rw_put_ops(copy->pieces, copy->thunks, ops, count, needs_flags(copy, stub->to));
 	if (into)
 		rw_put_jump(copy->pieces, 0, copy->block_label[into - nest->blocks.items], false);
 	else
 		rw_put_jump_out(copy->pieces, stub->to);
+}
+
+/* The unwinder goes on in the original, where an exception is caught or something is cleaned up. */
+static void put_landings(struct copy *copy)
+{
+	const struct rw_nest *nest = copy->nest;
+
+	for (size_t i = 0; i < nest->blocks.count && !copy->why; i++) {
+		const struct sn_block *b = &nest->function->blocks[nest->blocks.items[i].index];
+		struct rw_op *ops;
+		size_t count;
+		int32_t label;
+
+		if (!(b->flags & SN_BLOCK_ENTRY) || b->link_addr == nest->function->link_addr)
+			continue;
+		ops = sn_arena_array(&copy->nest->arena, struct rw_op,
+				     nest->function->loop_count + 1u);
+		count = rw_beats_on_landing(nest, &nest->blocks.items[i], ops);
+		label = rw_label_new(copy->pieces);
+		add_site(copy, behind_endbr(nest, b->link_addr), label);
+		copy->pieces->link_addr = b->link_addr;
+		rw_label_place(copy->pieces, label);
+		rw_put_ops(copy->pieces, copy->thunks, ops, count, true);
+		rw_put_jump(copy->pieces, 0, copy->block_label[i], false);
+	}
 }
 
 static void find_inductions(struct copy *copy)
@@ -590,7 +677,7 @@ static void find_inductions(struct copy *copy)
 	for (uint32_t l = 0; l < function->loop_count; l++) {
 		struct rw_induction found;
 
-		if (!copy->nest->is_selected[l] ||
+		if (copy->nest->beats || !copy->nest->is_selected[l] ||
 		    !rw_induction_find(copy->nest, &function->loops[l], &copy->nest->arena, &found))
 			continue;
 		copy->inductions[l] = sn_arena_new(&copy->nest->arena, struct rw_induction);
@@ -613,7 +700,7 @@ const char *rw_nest_copy(struct rw_nest *nest, struct rw_pieces *pieces,
 
 	find_inductions(&copy);
 	for (uint32_t l = 0; l < nest->function->loop_count; l++)
-		if (nest->is_selected[l])
+		if (!nest->beats && nest->is_selected[l])
 			plan_loops[nest->plan_index[l]] = (struct sn_plan_loop){
 				.header_link_addr = nest->function->loops[l].header_link_addr,
 				.step = copy.inductions[l] ? copy.inductions[l]->step : 0,
@@ -626,6 +713,8 @@ const char *rw_nest_copy(struct rw_nest *nest, struct rw_pieces *pieces,
 		copy.block_label[i] = rw_label_new(pieces);
 	add_site(&copy, behind_endbr(nest, header), edge_label(&copy, NULL, header));
 	put_blocks(&copy);
+	if (nest->beats && !copy.why)
+		put_landings(&copy);
 	if (!copy.why)
 		put_all_variants(&copy);
 	for (size_t i = 0; i < copy.stubs.count && !copy.why; i++) {

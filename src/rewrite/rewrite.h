@@ -60,4 +60,21 @@ size_t sn_rewriter_plan(struct sn_rewriter *rewriter, const struct sn_loop *cons
 const char *sn_rewriter_point(struct sn_rewriter *rewriter, const struct sn_function *function,
 			      uint64_t link_addr, struct sn_text *out);
 
+/** A heartbeat that is to be inserted. */
+struct sn_inserted_beat {
+	const struct sn_function *function; /* prepared: SN_PREPARE_ALL */
+	const struct sn_loop
+		*loop; /* of it: a beat is an iteration. NULL: a call of the function */
+	const char *name;
+	uint32_t every; /* one beat in so many is timed; 0 and 1: all */
+};
+
+/**
+ * The plan that puts heartbeats into functions and loops of the module, added to `out` (wire/plan.h). An iteration begins
+ * behind a test on top of the loop, as the source's first line of the body does. `refusals` has an entry for
+ * each: NULL, or why it is not in the plan, as what follows "because". The number of the others; 0: no plan.
+ */
+size_t sn_rewriter_beats(struct sn_rewriter *rewriter, const struct sn_inserted_beat *beats,
+			 size_t count, const char **refusals, struct sn_text *out);
+
 #endif

@@ -30,6 +30,9 @@ bool rw_is_entered(const struct rw_entered *entered, uint64_t first, uint64_t en
 
 /* ---- body.c ---- */
 
+struct rw_op;
+struct rw_beats;
+
 struct rw_insn {
 	uint64_t link_addr, target_link_addr;
 	const uint8_t *bytes;
@@ -57,14 +60,28 @@ struct rw_nest {
 	int32_t *position;	      /* block of the function -> index in blocks, -1 */
 	const uint8_t *flags_in;      /* flags.c: block of the function -> flags that are read */
 	const char **why_no_recorder; /* by the index of a loop; NULL: it has one, or needs none */
+	struct rw_beats *beats;	      /* NULL: loops are counted. Borrowed */
 	struct sn_arena arena;
 	SN_VEC(struct rw_block) blocks; /* by address */
 	SN_VEC(struct rw_insn) insns;
 };
 
-/** Begins a nest; why it cannot be copied, or NULL. Freed by rw_nest_end in any case. */
+/** Heartbeats in place of counts. */
+struct rw_beats {
+	int32_t body; /* of the function, whose blocks are all copied: index in the plan, -1: none */
+	uint32_t *of_loop; /* by the index of a selected loop: its heartbeat in the plan */
+	/* by the index of a selected loop, then by the block's position, once the nest is read: whether a beat is
+	 * open there, and where rsp is at the block's begin, from where it is at the header */
+	bool **is_open;
+	int64_t **stack;
+	const char **why_not; /* by the index of a loop: why it can have none */
+};
+
+/** Begins a nest; why it cannot be copied, or NULL. Freed by rw_nest_end in any case. With beats
+ * `outer` may be rw_whole_function's. */
 const char *rw_nest_begin(struct rw_nest *nest, struct sn_rewriter *rewriter,
-			  const struct sn_loop *outer, const bool *is_selected);
+			  const struct sn_loop *outer, const bool *is_selected,
+			  struct rw_beats *beats);
 void rw_nest_end(struct rw_nest *nest);
 /** The loop around a block, of those of the nest: an index, -1 none. */
 static inline bool rw_loop_holds(const struct sn_function *function, int32_t outer, int32_t inner)
@@ -79,6 +96,21 @@ const char *rw_insn_read(struct rw_nest *nest, uint64_t link_addr, unsigned *len
 const char *rw_function_refusal(const struct sn_function *function);
 /** The function's block at an address, or -1. */
 int32_t rw_block_at(const struct sn_function *function, uint64_t link_addr);
+
+/* ---- beats.c ---- */
+
+/** After the nest is read: finds where beats are open. Loops that can have none are selected no more. */
+void rw_beats_find(struct rw_nest *nest);
+/** What an edge does to the heartbeats, at most 2 * SN_LOOP_DEPTH_MAX + 1 ops. `from` is NULL for the entry. */
+size_t rw_beats_on_edge(const struct rw_nest *nest, const struct rw_block *from, uint64_t to,
+			struct rw_op *ops);
+/** Where the unwinder may go on: what was called, and loops that were left, have no open beat any more. At most
+ * as many ops as the function has loops, and one. */
+size_t rw_beats_on_landing(const struct rw_nest *nest, const struct rw_block *at,
+			   struct rw_op *ops);
+/** Before a call that does not return, at the end of a block: if it is the unwinder's that goes on with the caller,
+ * the function has no open beat any more. As many. */
+size_t rw_beats_on_resume(const struct rw_nest *nest, const struct rw_block *at, struct rw_op *ops);
 
 /* ---- stack.c ---- */
 
@@ -171,14 +203,23 @@ uint32_t rw_label_offset(const struct rw_pieces *pieces, int32_t label);
 
 /* ---- stubs.c ---- */
 
-enum rw_op_kind { RW_ENTER, RW_LEAVE, RW_COUNT };
+enum rw_op_kind {
+	RW_ENTER,
+	RW_LEAVE,
+	RW_COUNT,
+	RW_BEAT_BEGIN,
+	RW_BEAT_END,
+	RW_BEAT_NEXT,
+	RW_BEAT_LEFT,
+	RW_BEAT_CAUGHT
+};
 
-/** What a stub does to one loop. */
+/** What a stub does to one loop, or heartbeat. */
 struct rw_op {
 	uint8_t kind;
 	bool has_variants; /* of RW_ENTER: the loop may go on in another copy */
 	uint32_t plan_index;
-	int64_t stack;			      /* of RW_LEAVE: rsp there, from the header's */
+	int64_t stack; /* of RW_LEAVE: rsp there, from the header's; of beats: from what they are known by */
 	const struct rw_induction *induction; /* NULL: arrivals are counted */
 	bool is_ahead;			      /* of RW_LEAVE: see rw_induction */
 };
@@ -201,6 +242,9 @@ void rw_put_flags_pushed(struct rw_pieces *pieces);
 void rw_put_flags_popped(struct rw_pieces *pieces);
 
 /* ---- nest.c, sites.c ---- */
+
+/** The nest's block that is this one of the function; NULL: none, also for -1. */
+struct rw_block *rw_block_in(const struct rw_nest *nest, int32_t function_block);
 
 /** A place of the original from where control goes to a label of the copy. */
 struct rw_site {
@@ -247,6 +291,12 @@ struct rw_plan {
 	SN_VEC(struct sn_plan_loop) loops;
 	struct sn_text tables;
 };
+/** How much of a plan there is: what comes after is taken back by rw_plan_return. */
+struct rw_plan_mark {
+	size_t pieces, labels, patches, loops, tables;
+};
+struct rw_plan_mark rw_plan_mark(const struct rw_plan *plan);
+void rw_plan_return(struct rw_plan *plan, struct rw_plan_mark to);
 void rw_plan_begin(struct rw_plan *plan);
 void rw_plan_end(struct rw_plan *plan);
 /** The plan as a file's bytes. */

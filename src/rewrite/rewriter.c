@@ -39,18 +39,32 @@ void rw_plan_end(struct rw_plan *plan)
 	sn_text_free(&plan->tables);
 }
 
+struct rw_plan_mark rw_plan_mark(const struct rw_plan *plan)
+{
+	return (struct rw_plan_mark){ plan->pieces.items.count, plan->pieces.labels.count,
+				      plan->patches.patches.count, plan->loops.count,
+				      plan->tables.length };
+}
+
+void rw_plan_return(struct rw_plan *plan, struct rw_plan_mark to)
+{
+	plan->pieces.items.count = to.pieces;
+	plan->pieces.labels.count = to.labels;
+	plan->patches.patches.count = to.patches;
+	plan->loops.count = to.loops;
+	plan->tables.length = to.tables;
+}
+
 const char *rw_plan_add(struct rw_plan *plan, struct sn_rewriter *rewriter,
 			const struct sn_loop *outer, const bool *is_selected, const char **why_not)
 {
-	size_t pieces = plan->pieces.items.count, labels = plan->pieces.labels.count;
-	size_t patches = plan->patches.patches.count, loops = plan->loops.count;
-	size_t tables = plan->tables.length;
+	struct rw_plan_mark before = rw_plan_mark(plan);
 	struct rw_nest nest;
 	const char *why;
 
-	if (loops == SN_PLAN_LOOPS_MAX)
+	if (plan->loops.count == SN_PLAN_LOOPS_MAX)
 		return "there are more loops than a plan can have";
-	why = rw_nest_begin(&nest, rewriter, outer, is_selected);
+	why = rw_nest_begin(&nest, rewriter, outer, is_selected, NULL);
 
 	for (uint32_t l = 0; !why && l < outer->function->loop_count; l++) {
 		struct sn_plan_loop none = { 0 };
@@ -67,13 +81,8 @@ const char *rw_plan_add(struct rw_plan *plan, struct sn_rewriter *rewriter,
 	for (uint32_t l = 0; !why && l < outer->function->loop_count; l++)
 		if (nest.is_selected[l])
 			why_not[l] = nest.why_no_recorder[l];
-	if (why) {
-		plan->pieces.items.count = pieces;
-		plan->pieces.labels.count = labels;
-		plan->patches.patches.count = patches;
-		plan->loops.count = loops;
-		plan->tables.length = tables;
-	}
+	if (why)
+		rw_plan_return(plan, before);
 	rw_nest_end(&nest);
 	return why;
 }
@@ -93,7 +102,7 @@ void sn_loop_variants_judge(struct sn_structure *structure, const struct sn_loop
 {
 	struct sn_rewriter rewriter = { .structure = structure };
 	struct rw_nest nest;
-	const char *why_none = rw_nest_begin(&nest, &rewriter, loop, NULL);
+	const char *why_none = rw_nest_begin(&nest, &rewriter, loop, NULL, NULL);
 
 	for (int v = 0; v < SN_VARIANTS; v++)
 		why[v] = why_none;
@@ -108,7 +117,7 @@ const char *sn_loop_recorder_refusal(struct sn_structure *structure, const struc
 	struct sn_rewriter rewriter = { .structure = structure };
 	struct rw_recorder recorder = { 0 };
 	struct rw_nest nest;
-	const char *why = rw_nest_begin(&nest, &rewriter, loop, NULL);
+	const char *why = rw_nest_begin(&nest, &rewriter, loop, NULL, NULL);
 
 	if (!why)
 		why = rw_recorder_read(&recorder, &nest, loop);

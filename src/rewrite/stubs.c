@@ -277,6 +277,22 @@ static void put_registers_saved(struct rw_pieces *pieces, bool uses_rdx, bool ke
 		put_flags_saved(pieces);
 }
 
+/* rcx is the heartbeat's index, rdx what its beats are known by. */
+static void put_beat(struct rw_pieces *pieces, const struct rw_thunks *thunks,
+		     const struct rw_op *op)
+{
+	static const uint8_t load_index[] = { 0xb9, 0, 0, 0, 0 };
+	static const uint8_t calls[] = { [RW_BEAT_BEGIN] = SN_PLAN_CALL_BEGIN,
+					 [RW_BEAT_END] = SN_PLAN_CALL_END,
+					 [RW_BEAT_NEXT] = SN_PLAN_CALL_NEXT,
+					 [RW_BEAT_LEFT] = SN_PLAN_CALL_FIRST,
+					 [RW_BEAT_CAUGHT] = SN_PLAN_CALL_FULL };
+
+	rw_put_field(pieces, load_index, sizeof(load_index), 1, SN_PLAN_INDEX, op->plan_index);
+	put_stack_pointer(pieces, op->stack);
+	rw_put_call(pieces, thunks->label[calls[op->kind]]);
+}
+
 void rw_put_ops(struct rw_pieces *pieces, const struct rw_thunks *thunks, const struct rw_op *ops,
 		size_t count, bool keeps_flags)
 {
@@ -284,8 +300,13 @@ void rw_put_ops(struct rw_pieces *pieces, const struct rw_thunks *thunks, const 
 
 	put_registers_saved(pieces, uses_rdx, keeps_flags);
 	for (size_t i = 0; i < count; i++) {
-		int32_t done = rw_label_new(pieces);
+		int32_t done;
 
+		if (ops[i].kind >= RW_BEAT_BEGIN) {
+			put_beat(pieces, thunks, &ops[i]);
+			continue;
+		}
+		done = rw_label_new(pieces);
 		put_record(pieces, thunks, &ops[i], done);
 		if (ops[i].kind == RW_ENTER)
 			put_enter(pieces, thunks, &ops[i], done, keeps_flags);

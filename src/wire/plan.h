@@ -18,6 +18,12 @@
  *
  * So does a copy that records: it writes the words of wire/accesses.h to where the thread's word says,
  * and calls SN_PLAN_CALL_FULL when as many arrivals at headers as the thread's units have come.
+ *
+ * A plan of heartbeats has no loops: each entry is a heartbeat, whose name the tables have. Its code calls
+ * BEGIN, END and NEXT (an end, then a begin) with the heartbeat's index in rcx and in rdx a stack pointer
+ * that is the same at the begin and at the end of a beat. FIRST is called with an index where an exception is about
+ * to leave the function: its newest beat ends. FULL is called where an exception is caught: beats of all
+ * heartbeats that began below the stack pointer in rdx end. They give nothing. The thread has no words there.
  */
 #ifndef SN_WIRE_PLAN_H
 #define SN_WIRE_PLAN_H
@@ -30,7 +36,7 @@
 #define SN_PLAN_MAGIC 0x4e414c50444e4f53ULL /* "SONDPLAN" */
 
 enum {
-	SN_PLAN_VERSION = 3,
+	SN_PLAN_VERSION = 4,
 	SN_PLAN_ID_MAX = 64,	  /* room for a build-id; more than SN_BUILD_ID_MAX */
 	SN_PLAN_EXPECTED_MAX = 8, /* bytes of a patch */
 	SN_PLAN_LOOPS_MAX = 4096,
@@ -106,20 +112,22 @@ enum sn_plan_counting {
 	SN_PLAN_COUNT_ARRIVALS, /* each arrival at the header adds 1 */
 	/* entry takes a register from the sum and exit adds it: steps of `step_bytes` */
 	SN_PLAN_COUNT_INDUCTION,
+	SN_PLAN_COUNT_BEATS, /* it is no loop but a heartbeat */
 };
 
 struct sn_plan_loop {
-	uint64_t header_link_addr;
-	int64_t step;
-	uint32_t counting; /* enum sn_plan_counting */
+	uint64_t header_link_addr; /* of a heartbeat of a function: its entry */
+	int64_t step;		   /* of a heartbeat: one beat in so many is timed */
+	uint32_t counting;	   /* enum sn_plan_counting */
 	/* bits of variants (1 << enum sn_decan_variant) that may fault or go on for ever, should what the
 	 * loop stores tell it where to go on */
 	uint32_t guarded;
 	uint32_t code[SN_VARIANTS]; /* where variants begin; 0: there is none */
 	uint32_t recorder;	    /* where the copy that records begins; 0: there is none */
 	uint32_t unit_words; /* it writes at most so many words from one header to the next */
-	uint32_t table, table_bytes; /* of wire/accesses.h: offset in the tables */
-	uint32_t holds_others;	     /* 1: loops within it are counted, too */
+	uint32_t table,
+		table_bytes;   /* of wire/accesses.h, or a heartbeat's name: offset in the tables */
+	uint32_t holds_others; /* 1: loops within it are counted, too */
 };
 
 /** Bytes of the module that are written over. */

@@ -9,6 +9,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+uint64_t beat_ticks(void)
+{
+	return __atomic_load_n(&beat_globals.mode, __ATOMIC_RELAXED) & BEAT_NO_TSC
+		       ? beat_clock_ns()
+		       : sonde_heartbeat_ticks();
+}
+
 /* The slow path: first use in a thread, deep nesting, sampling, misuse, clocks without a TSC. */
 
 __attribute__((visibility("default"))) __thread struct sonde_heartbeat_thread *sonde_heartbeat_here;
@@ -218,6 +225,23 @@ void __attribute__((visibility("default"))) sonde_heartbeat_end_slow(sonde_heart
 	__atomic_store_n(&cell->fast.version, version + 2, __ATOMIC_RELEASE);
 	if (__atomic_load_n(&heartbeat->mode, __ATOMIC_RELAXED) & BEAT_WATCHED)
 		sonde_monitor_beat(cell->beat->name, 1);
+}
+
+void __attribute__((visibility("default"))) sonde_heartbeat_left(sonde_heartbeat *heartbeat)
+{
+	struct beat_cell *cell = find_cell(heartbeat);
+	uint32_t depth = cell ? cell->fast.depth : 0;
+	uint64_t *mark = NULL;
+
+	if (!depth || is_finalized(heartbeat))
+		return;
+	if (depth <= SONDE_HEARTBEAT_SHALLOW)
+		mark = &cell->fast.begun[depth - 1];
+	else if (depth - SONDE_HEARTBEAT_SHALLOW <= cell->deep_capacity)
+		mark = &cell->deep[depth - SONDE_HEARTBEAT_SHALLOW - 1];
+	if (mark && *mark != BEAT_IGNORED)
+		__atomic_store_n(mark, BEAT_UNTIMED, __ATOMIC_RELAXED);
+	sonde_heartbeat_end_slow(heartbeat);
 }
 
 void __attribute__((visibility("default")))

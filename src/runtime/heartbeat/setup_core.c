@@ -49,13 +49,6 @@ uint64_t beat_clock_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-uint64_t beat_ticks(void)
-{
-	return __atomic_load_n(&beat_globals.mode, __ATOMIC_RELAXED) & BEAT_NO_TSC
-		       ? beat_clock_ns()
-		       : sonde_heartbeat_ticks();
-}
-
 /* CPUID 8000_0007H, EDX bit 8 (Intel SDM, volume 3B, section 18.17.1): the TSC never stops. */
 static bool has_invariant_tsc(void)
 {

@@ -77,15 +77,6 @@ extern __thread struct sn_patch_words sn_patch_words __attribute__((tls_model("i
 /* setup_patch.c */
 /** After the main thread has begun. */
 void sn_patch_setup(void);
-/** The modules that have come since it was called last. The loader's lock is held. */
-void sn_patch_modules(void);
-/** Maps code within reach of [start, end); 0: it cannot be. */
-uint64_t sn_patch_map_near(uint64_t start, uint64_t end, const uint8_t *code, uint64_t bytes);
-
-/* setup_late.c */
-/** Calls sn_patch_modules whenever a library has been mapped. */
-void sn_patch_watch_loader(void);
-
 /* patch_handler.c */
 /** Gives loops from `first` on their stacks in this image's file. */
 void sn_patch_intern(uint32_t first);

@@ -5,7 +5,7 @@
  *
  * No thread runs code of a library that was just mapped, so its jumps may be written while others work.
  */
-#include "runtime/patch/patch.h"
+#include "runtime/patch/place.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -14,16 +14,19 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "runtime/core/sys.h"
+
 enum { FUNCTION_ALIGNED = 16, PAGE = 4096 };
 
 static struct r_debug *debug;
+static void (*when_changed)(void);
 
 static void modules_changed(void)
 {
 	int kept = errno;
 
-	if (debug->r_state == RT_CONSISTENT && sn_self && !sn_state->is_sealed)
-		sn_patch_modules();
+	if (debug->r_state == RT_CONSISTENT)
+		when_changed();
 	errno = kept;
 }
 
@@ -58,26 +61,28 @@ static uint64_t place_of_jump(void)
 	return debug->r_brk + (is_marked ? 4 : 0);
 }
 
-void sn_patch_watch_loader(void)
+bool sn_place_watch_loader(void (*changed)(void))
 {
 	void (*const target)(void) = modules_changed;
 	uint8_t stub[14] = { 0xff, 0x25 }, jump[5] = { 0xe9 }; /* jmp *0(%rip); jmp stub */
 	uint64_t at, near;
 	int32_t distance;
+	bool is_written;
 	long memory;
 
+	when_changed = changed;
 	dl_iterate_phdr(find_debug, NULL);
 	at = debug && debug->r_brk ? place_of_jump() : 0;
 	memcpy(stub + 6, &target, sizeof(target));
-	near = at ? sn_patch_map_near(at & ~(PAGE - 1UL), (at & ~(PAGE - 1UL)) + PAGE, stub,
-				      sizeof(stub))
+	near = at ? sn_place_near(at & ~(PAGE - 1UL), (at & ~(PAGE - 1UL)) + PAGE, stub,
+				  sizeof(stub))
 		  : 0;
 	distance = (int32_t)(near - (at + sizeof(jump)));
 	memcpy(jump + 1, &distance, sizeof(distance));
 	memory = near ? SYS(openat, AT_FDCWD, "/proc/self/mem", O_RDWR | O_CLOEXEC) : -1;
-	if (memory < 0 || SYS(pwrite64, memory, jump, sizeof(jump), at) != (long)sizeof(jump))
-		sn_warn("the loader cannot be watched: loops of libraries that are loaded later are "
-			"not counted");
+	is_written =
+		memory >= 0 && SYS(pwrite64, memory, jump, sizeof(jump), at) == (long)sizeof(jump);
 	if (memory >= 0)
 		SYS(close, memory);
+	return is_written;
 }

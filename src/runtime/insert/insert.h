@@ -1,0 +1,56 @@
+/**
+ * Inserted heartbeats: which there are, and what each thread knows of their open beats.
+ *
+ * A beat may be left without its end, by an exception or longjmp. So a thread keeps of every open beat a stack pointer that
+ * is the same at its begin and at its end: those that lie below where the thread is now have been left.
+ */
+#ifndef SN_RUNTIME_INSERT_INSERT_H
+#define SN_RUNTIME_INSERT_INSERT_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "sonde/heartbeat.h"
+#include "wire/plan.h"
+
+enum { INSERT_SHALLOW = 4 };
+
+/** A heartbeat of a plan, by its index in the process. */
+struct insert_beat {
+	const char *name;	    /* in the plan */
+	sonde_heartbeat *heartbeat; /* atomic; NULL until it beats first */
+	uint32_t every;
+};
+
+/** Of one thread and heartbeat. */
+struct insert_state {
+	sonde_heartbeat *heartbeat; /* NULL: not used yet */
+	uint64_t *stack_pointers;   /* of the open beats */
+	uint32_t depth, capacity;
+	uint32_t deepest; /* so deep the library has had all memory that it needs */
+	uint32_t is_busy; /* a signal's handler that is in between keeps off */
+	uint64_t shallow[INSERT_SHALLOW];
+};
+
+struct insert_globals {
+	struct insert_beat beats[SN_PLAN_LOOPS_MAX];
+	uint32_t count;	    /* of those that are there; more may come */
+	uint32_t capacity;  /* for which threads have room */
+	pthread_key_t key;  /* gives back what a thread has */
+	uint64_t save_mask; /* of XSAVE; 0: there is none, FXSAVE */
+};
+extern struct insert_globals insert_globals;
+
+/** Called by the inserted code, with the heartbeat's index and the beat's stack pointer. */
+void insert_begin(uint64_t index, uint64_t stack_pointer);
+void insert_end(uint64_t index, uint64_t stack_pointer);
+void insert_next(uint64_t index, uint64_t stack_pointer);
+/** An exception leaves the frame whose beat is the newest. */
+void insert_left(uint64_t index, uint64_t stack_pointer);
+/** An exception has come to the frame at `stack_pointer`: the beats of those that it left end. */
+void insert_caught(uint64_t index, uint64_t stack_pointer);
+
+/** The end of a thread; `states` are its struct insert_state. */
+void insert_thread_exit(void *states);
+
+#endif
