@@ -138,7 +138,7 @@ def main():
             out.write(FORTRAN)
         app = t.compile('./causes.f90', '-O1', '-g', '-fopenmp', compiler='gfortran', output='./fortran')
         found, least, most = searched('fortran.run', app)
-        ends = [r for r in rows(found, 'ImbalanceInParallelRegion') if not r['refined']]
+        ends = rows(found, 'ImbalanceInParallelRegion') # which its loop may refine
         costs(ends, least, most, 'Fortran: an imbalance costs what the program says')
     else:
         t.skip('Fortran', 'there is no gfortran')
