@@ -12,6 +12,8 @@
 /* The model's speed-ups for data in L1 are within 20 % of measured ones for 18 of 22 loops and more
  * (bench/RESULTS.md). */
 #define MODEL_ERROR 1.2
+/* The loop with what a variant spares is within 10 % of the variant (bench/whatif/pairs.py: divisions). */
+#define VARIANT_ERROR 1.1
 /* Vectors of 32 single-precision elements and a remainder want so many iterations (chosen). */
 enum { SHORT_ITERATIONS = 32 };
 
@@ -27,6 +29,13 @@ struct judge {
 	struct sn_loop_evidence *out;
 	const struct sn_variant_figure *figures; /* by variant; NULL: none were measured */
 };
+
+static const struct sn_cqa_path *main_path(const struct judge *j)
+{
+	const struct sn_cqa_loop *q = j->known->quality;
+
+	return q && q->paths ? &q->paths[q->main_path] : NULL;
+}
 
 /* ---- where its data are ---- */
 
@@ -242,6 +251,8 @@ static void add_measured(struct judge *j, enum sn_decan_variant v, double worth,
 
 	if (!has(j, v) || !(f->speedup_range.low > worth))
 		return;
+	if (v == SN_VARIANT_DL1)
+		advice.range = (struct sn_interval){ 1, f->speedup_range.high * VARIANT_ERROR };
 	if (f->state == SN_VARIANT_WEAK)
 		advice.against = "few timings, or short instances: the figure is weak";
 	set_program(&advice, j->known->inclusive_share);
@@ -255,7 +266,7 @@ static void add_measured_advice(struct judge *j)
 	add_measured(
 		j, SN_VARIANT_DL1, WORTH, "locality",
 		"Bring the data nearer: block the loops around it, pack what is used together, take "
-		"smaller types, or walk along memory.",
+		"smaller types, or walk along memory. All of it in first-level cache brings the most.",
 		"DL1, the loop on data in first-level cache,");
 	add_measured(j, SN_VARIANT_PF, WORTH_PREFETCH, "prefetch",
 		     "Prefetch what the loop will load (__builtin_prefetch).",
@@ -287,15 +298,27 @@ static void bound_by_waiting(struct judge *j, struct sn_loop_advice *advice)
 					  dl1_words(j));
 }
 
+/* LS also loads what it stores: at worst it takes so many times as long as the loads of the loop. */
+static double loads_of_ls(const struct judge *j)
+{
+	const struct sn_cqa_path *path = main_path(j);
+
+	return path && path->metrics.loads
+		       ? 1 + (double)path->metrics.stores / (double)path->metrics.loads
+		       : 1;
+}
+
 /* What saves arithmetic alone, with as many elements in each pass, brings no more than free arithmetic. */
 static void bound_by_free_arithmetic(struct judge *j, struct sn_loop_advice *advice)
 {
 	const struct sn_variant_figure *ls =
 		has(j, SN_VARIANT_LS) ? &j->figures[SN_VARIANT_LS] : NULL;
 
-	if (!ls || !(ls->speedup_range.high < advice->range.high))
+	double most = ls ? ls->speedup_range.high * VARIANT_ERROR * loads_of_ls(j) : NAN;
+
+	if (!(most < advice->range.high))
 		return;
-	advice->range.high = fmax(1, ls->speedup_range.high);
+	advice->range.high = fmax(1, most);
 	advice->range.low = 1; /* a bound from above promises nothing */
 	advice->speedup = fmin(advice->speedup, fmax(1, ls->speedup));
 	advice->against = sn_arena_printf(
@@ -319,16 +342,21 @@ static bool saves_arithmetic_alone(const char *subject)
 /* Chains of arithmetic, where the loop without it gains nothing to speak of. LS keeps those that lead through a load. */
 static bool is_chain_disproved(const struct judge *j, const char *subject)
 {
-	const struct sn_cqa_loop *q = j->known->quality;
+	const struct sn_cqa_path *path = main_path(j);
 
 	return (!strcmp(subject, "dependence") || !strcmp(subject, "partial sums")) &&
 	       has(j, SN_VARIANT_LS) && j->figures[SN_VARIANT_LS].speedup_range.high < WORTH &&
-	       !(q && q->paths && q->paths[q->main_path].loads_on_chain > 0);
+	       !(path && path->loads_on_chain > 0);
 }
 
 static bool is_bounded_by_free_arithmetic(const struct judge *j, const char *subject)
 {
 	return saves_arithmetic_alone(subject) || is_chain_disproved(j, subject);
+}
+
+static bool is_on_vectors(const char *subject)
+{
+	return !strncmp(subject, "vectorize", 9) || !strcmp(subject, "wider vectors");
 }
 
 static void weigh_iterations(struct judge *j, struct sn_loop_advice *advice)
@@ -337,8 +365,7 @@ static void weigh_iterations(struct judge *j, struct sn_loop_advice *advice)
 
 	if (!it || !sn_instances_have_iterations(&it->all) ||
 	    it->all.iterations_median >= SHORT_ITERATIONS ||
-	    (strncmp(advice->subject, "vectorize", 9) != 0 &&
-	     strcmp(advice->subject, "unroll") != 0))
+	    (!is_on_vectors(advice->subject) && strcmp(advice->subject, "unroll") != 0))
 		return;
 	advice->against = sn_arena_printf(
 		&j->out->arena,
@@ -348,10 +375,57 @@ static void weigh_iterations(struct judge *j, struct sn_loop_advice *advice)
 		(unsigned long long)it->all.iterations_median);
 }
 
-/* The data are where the model assumes them, so its own error is what is left. */
+/* The level that holds what an instance touches, by the smallest caches of x86-64 cores of these years (chosen). That
+ * data in first-level cache would not help says that the loop as it is does not wait for them; a faster one may. */
+static enum sn_level level_of_instance(const struct judge *j, double bytes_a_pass)
+{
+	static const double room_bytes[] = {
+		[SN_LEVEL_L1] = 32 << 10, [SN_LEVEL_L2] = 256 << 10, [SN_LEVEL_L3] = 4 << 20
+	};
+	const struct sn_instances *it = j->known->instances;
+	unsigned level = SN_LEVEL_L1;
+
+	if (!it || !sn_instances_have_iterations(&it->all))
+		return SN_LEVEL_RAM;
+	while (level < SN_LEVEL_RAM &&
+	       (double)it->all.iterations_median * bytes_a_pass > room_bytes[level])
+		level++;
+	return (enum sn_level)level;
+}
+
+/* A vector that is as wide as a line lies in two of them, if it does not begin with one. */
+static bool may_cross_lines(const struct judge *j, const char *subject)
+{
+	const struct sn_cqa_path *path = main_path(j);
+
+	return is_on_vectors(subject) && path && path->metrics.loads + path->metrics.stores &&
+	       j->known->quality->machine && j->known->quality->machine->rules.vector_bytes == 64;
+}
+
+static double speedup_at_its_level(const struct judge *j, double speedup)
+{
+	const struct sn_cqa_loop *q = j->known->quality;
+	const struct sn_cqa_path *path = main_path(j);
+
+	if (!path || !(q->cycles > 0))
+		return 1;
+	return q->cycles /
+	       fmax(q->cycles / speedup,
+		    path->moved_cycles[level_of_instance(j, path->metrics.bytes_from_memory)]);
+}
+
+/* The data are where the model assumes them, so its own error is what is left; of chains that are no sums it is not
+ * known how many independent ones there can be. */
 static void trust_near(struct judge *j, struct sn_loop_advice *advice)
 {
-	advice->range.low = fmax(1, advice->range.high / MODEL_ERROR);
+	double sure = speedup_at_its_level(j, advice->range.high) / MODEL_ERROR;
+
+	if (may_cross_lines(j, advice->subject)) {
+		sure /= 2;
+		advice->against = "vectors of 64 bytes take two accesses each, unless the data are "
+				  "aligned to 64 bytes (malloc aligns to 16)";
+	}
+	advice->range.low = !strcmp(advice->subject, "dependence") ? 1 : fmax(1, sure);
 	advice->range.high *= MODEL_ERROR;
 	advice->for_it =
 		sn_arena_printf(&j->out->arena,

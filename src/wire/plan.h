@@ -82,8 +82,8 @@ enum sn_plan_thread_word {
 };
 
 /** Memory of a thread's variants, from SN_PLAN_WORD_CONTEXT on: what DL1 reads and writes instead of
- * the program's data. Lines 0 to 47 are read and 48 to 63 are written, so that no load waits for a
- * store. The page of values has SN_PLAN_VALUE all over, a sound number as an integer, a float or a
+ * the program's data. Some lines are read and others are written, so that no load waits for a
+ * store (src/rewrite/variant.c). The page of values has SN_PLAN_VALUE all over, a sound number as an integer, a float or a
  * double; then a page of zeros; then one of what does not move with the loop. */
 enum {
 	SN_PLAN_VALUES = 8192,

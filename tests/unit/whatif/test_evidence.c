@@ -125,9 +125,10 @@ TEST(waiting_for_data_stays_whatever_the_code_does)
 	CHECK(is_near(vectors->range.high, 1.6));
 	CHECK(vectors->range.low <= vectors->range.high && vectors->against);
 	CHECK(g.out.disagreement != NULL);
-	/* what is sure of bringing the data nearer comes first */
+	/* nothing is sure; bringing the data nearer may bring the most: as much as DL1, and its own error */
 	CHECK_STRING(g.out.advice.items[0].subject, "locality");
-	CHECK(is_near(g.out.advice.items[0].program_range.low, 1 / 0.75));
+	CHECK(is_near(g.out.advice.items[0].range.low, 1));
+	CHECK(is_near(g.out.advice.items[0].range.high, 6 * 1.1));
 	sn_loop_evidence_free(&g.out);
 }
 
@@ -137,9 +138,76 @@ TEST(data_in_cache_leave_the_models_own_error)
 
 	judge_one(&g, SN_VARIANT_DL1, 1.01, 0.97, 1.05);
 	CHECK(g.out.trust == SN_EVIDENCE_MEDIUM && strstr(g.out.verdict, "would not help"));
-	CHECK(is_near(advice_on(&g, "vectorize")->range.low, 4 / 1.2));
 	CHECK(is_near(advice_on(&g, "vectorize")->range.high, 4.8));
 	CHECK(!advice_on(&g, "locality"));
+	sn_loop_evidence_free(&g.out);
+}
+
+/* 16 new bytes a pass of 1 cycle, for which L2 asks 0.4 cycles, L3 0.8 and RAM 2. */
+static double sure_of_vectors(uint64_t iterations)
+{
+	struct given g;
+	struct sn_instances instances = { .all = { .iterations_median = iterations,
+						   .kept_count = 1 } };
+	struct sn_cqa_path path = { .metrics.bytes_from_memory = 16,
+				    .moved_cycles = { 0, 0.4, 0.8, 2 } };
+	double low;
+
+	begin(&g);
+	g.quality.paths = &path;
+	g.quality.cycles = 1;
+	g.known.instances = iterations ? &instances : NULL;
+	measure(&g, SN_VARIANT_ORIG, 1, 1, 1);
+	measure(&g, SN_VARIANT_DL1, 1.01, 0.97, 1.05);
+	sn_loop_evidence_judge(&g.known, &g.out);
+	low = advice_on(&g, "vectorize")->range.low;
+	sn_loop_evidence_free(&g.out);
+	return low;
+}
+
+TEST(a_faster_loop_may_wait_for_data_where_this_one_does_not)
+{
+	CHECK(is_near(sure_of_vectors(1500), 4 / 1.2));	    /* 24 kB */
+	CHECK(is_near(sure_of_vectors(10000), 2.5 / 1.2));  /* 160 kB */
+	CHECK(is_near(sure_of_vectors(20000), 1.25 / 1.2)); /* 320 kB */
+	CHECK(is_near(sure_of_vectors(2000000), 1));
+	CHECK(is_near(sure_of_vectors(0), 1));
+}
+
+TEST(vectors_of_a_line_may_lie_in_two)
+{
+	struct given g;
+	struct sn_cqa_path path = { .metrics = { .loads = 2, .stores = 1 } };
+	struct sn_machine machine = { .rules.vector_bytes = 64 };
+
+	begin(&g);
+	g.quality.paths = &path;
+	g.quality.cycles = 1;
+	g.quality.machine = &machine;
+	measure(&g, SN_VARIANT_ORIG, 1, 1, 1);
+	measure(&g, SN_VARIANT_DL1, 1.01, 0.97, 1.05);
+	sn_loop_evidence_judge(&g.known, &g.out);
+	CHECK(is_near(advice_on(&g, "vectorize")->range.low, 4 / 1.2 / 2));
+	CHECK(strstr(advice_on(&g, "vectorize")->against, "aligned to 64 bytes") != NULL);
+	sn_loop_evidence_free(&g.out);
+	/* LS loads what it stores: free arithmetic bounds the division by half as much again */
+	measure(&g, SN_VARIANT_LS, 1.2, 1.1, 1.3);
+	sn_loop_evidence_judge(&g.known, &g.out);
+	CHECK(is_near(advice_on(&g, "division")->range.high, 1.3 * 1.1 * 1.5));
+	sn_loop_evidence_free(&g.out);
+}
+
+TEST(of_a_chain_that_is_no_sum_nothing_is_sure)
+{
+	struct given g;
+
+	begin(&g);
+	g.advice[1].subject = "dependence";
+	measure(&g, SN_VARIANT_ORIG, 1, 1, 1);
+	measure(&g, SN_VARIANT_DL1, 1.01, 0.97, 1.05);
+	sn_loop_evidence_judge(&g.known, &g.out);
+	CHECK(is_near(advice_on(&g, "dependence")->range.low, 1));
+	CHECK(is_near(advice_on(&g, "dependence")->range.high, 3.6));
 	sn_loop_evidence_free(&g.out);
 }
 
@@ -148,7 +216,7 @@ TEST(free_arithmetic_bounds_what_saves_arithmetic)
 	struct given g;
 
 	judge_one(&g, SN_VARIANT_LS, 1.2, 1.1, 1.3);
-	CHECK(is_near(advice_on(&g, "division")->range.high, 1.3));
+	CHECK(is_near(advice_on(&g, "division")->range.high, 1.3 * 1.1));
 	CHECK(advice_on(&g, "division")->against != NULL);
 	CHECK(is_near(advice_on(&g, "vectorize")->range.high, 4));
 	sn_loop_evidence_free(&g.out);
@@ -203,7 +271,7 @@ TEST(a_chain_that_costs_nothing_is_no_advice)
 	CHECK(strstr(g.out.verdict, "mispredicted") && !strstr(g.out.verdict, "Balanced"));
 	chain = advice_on(&g, "dependence");
 	REQUIRE(chain != NULL);
-	CHECK(is_near(chain->range.high, 1.04) && is_near(chain->range.low, 1) &&
+	CHECK(is_near(chain->range.high, 1.04 * 1.1) && is_near(chain->range.low, 1) &&
 	      is_near(chain->speedup, 1.03));
 	CHECK(strstr(chain->against, "with arithmetic free") != NULL);
 	sn_loop_evidence_free(&g.out);
