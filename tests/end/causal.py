@@ -228,10 +228,11 @@ static void *worker(void *unused)
 }"""),
     'spin': (r'''
 static atomic_int turn;
+__attribute__((noinline, noclone)) static void await(int number) { while (atomic_load(&turn) != number) ; }
 static void *second(void *unused)
 {
 	for (int i = 0; i < 150; i++) {
-		while (atomic_load(&turn) != 2 * i + 1) ;
+		await(2 * i + 1);
 		cold(200000);
 		atomic_store(&turn, 2 * i + 2);
 	}
