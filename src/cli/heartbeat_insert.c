@@ -72,6 +72,16 @@ static void target_close(struct target *target)
 	sn_image_free(target->image);
 }
 
+static void add_beat(struct maker *maker, size_t at, const struct sn_function *function,
+		     const struct sn_loop *loop)
+{
+	const struct sn_heartbeat_site *site = &maker->plan->sites.items[at];
+	struct sn_inserted_beat beat = { function, loop, site->name, site->every };
+
+	sn_vec_push(&maker->beats, beat);
+	sn_vec_push(&maker->site_of, at);
+}
+
 /* ---- the function ---- */
 
 static bool has_name(const struct sn_function *function, const struct sn_heartbeat_site *site)
@@ -92,6 +102,22 @@ static bool is_clone(const struct sn_function *function, const struct sn_heartbe
 	return length && !strncmp(function->linkage_name, name, length) &&
 	       (sn_starts_with(behind, ".constprop.") || sn_starts_with(behind, ".isra.")) &&
 	       !strstr(behind, ".part.");
+}
+
+/* Its clones come with it: they are the function for some of its callers. */
+static void add_clones(struct maker *maker, const struct target *target, size_t at,
+		       const struct sn_function *function)
+{
+	const struct sn_heartbeat_site *site = &maker->plan->sites.items[at];
+
+	for (size_t f = 0; f < sn_structure_function_count(target->structure); f++) {
+		const struct sn_function *clone = sn_structure_function(target->structure, f);
+
+		if (clone == function || !is_clone(clone, site))
+			continue;
+		sn_function_prepare(target->structure, clone, SN_PREPARE_ALL);
+		add_beat(maker, at, clone, NULL);
+	}
 }
 
 static const struct sn_function *find_by_name(struct sn_structure *structure,
@@ -119,10 +145,10 @@ static const struct sn_function *find_by_name(struct sn_structure *structure,
 			near = function->name;
 		}
 	}
-	if (count + clones == 1)
+	if (count == 1 || (!count && clones))
 		return count ? found : clone;
-	if (count + clones)
-		snprintf(why, WHY_ROOM, "%u functions are called '%.100s'", count + clones, wanted);
+	if (count)
+		snprintf(why, WHY_ROOM, "%u functions are called '%.100s'", count, wanted);
 	else
 		snprintf(why, WHY_ROOM, "'%.80s' has no function '%.80s'%s%.60s%s",
 			 sn_base_name(sn_structure_path(structure)), wanted,
@@ -212,16 +238,6 @@ static const struct sn_loop *find_loop(const struct target *target,
 
 /* ---- all of a file ---- */
 
-static void add_beat(struct maker *maker, size_t at, const struct sn_function *function,
-		     const struct sn_loop *loop)
-{
-	const struct sn_heartbeat_site *site = &maker->plan->sites.items[at];
-	struct sn_inserted_beat beat = { function, loop, site->name, site->every };
-
-	sn_vec_push(&maker->beats, beat);
-	sn_vec_push(&maker->site_of, at);
-}
-
 /* A source loop may be several of the code: its first iterations, the others, versions of it. */
 static void add_loops(struct maker *maker, size_t at, const struct sn_loop *loop)
 {
@@ -259,6 +275,9 @@ static void find_site(struct maker *maker, struct target *target, size_t at)
 	sn_function_prepare(target->structure, function, SN_PREPARE_ALL);
 	if (!site->is_loop) {
 		add_beat(maker, at, function, NULL);
+		/* a recorded run has names for each of them */
+		if (target->is_other_build || !site->function_link_addr)
+			add_clones(maker, target, at, function);
 		return;
 	}
 	loop = find_loop(target, site, function, why);

@@ -3,6 +3,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import subprocess
 import time
 
@@ -171,6 +172,18 @@ done, beats, _ = run('./appgcc-O0', plan='other.json')
 t.equal(beats, run('./sourcegcc-O0')[1], 'another build: places are found by function and lines')
 t.check('is another build' in done.stderr and len(done.stderr.splitlines()) == 1, 'and that is said', done.stderr)
 
+open('cloned.c', 'w').write('static int part(int n, int k) __attribute__((noinline));\n'
+                            'int main(void)\n{\n\tint sum = 0;\n\tfor (int i = 0; i < 5; i++)\n\t\tsum += part(i, 3);\n'
+                            '\treturn sum == 7;\n}\nstatic int part(int n, int k)\n{\n\tint sum = k;\n'
+                            '\tfor (int i = 0; i < n; i++) {\n\t\t__asm__ volatile("" : "+r"(sum)::"memory");\n'
+                            '\t\tsum += k * k;\n\t}\n\treturn sum;\n}\n')
+subprocess.run(['gcc', '-O2', '-g', 'cloned.c', '-o', 'cloned'], check=True)
+if 'part.constprop' in subprocess.run(['nm', 'cloned'], capture_output=True, text=True).stdout:
+    json.dump({'schema': SCHEMA, 'heartbeats': [{'name': 'part', 'type': 'body', 'function': 'part'}]}, open('cloned.json', 'w'))
+    t.equal(run('./cloned', plan='cloned.json')[1], {'part': 5}, 'a clone for a constant argument is the function')
+else:
+    t.skip('clones', 'this compiler makes none')
+
 # ---- several processes ----
 json.dump({'schema': SCHEMA, 'heartbeats': [dict(b, module=os.path.abspath(app)) for b in json.load(open('plan.json'))['heartbeats']]},
           open('named.json', 'w'))
@@ -208,6 +221,33 @@ done, beats, _ = run('./user', plan='libraries.json')
 t.equal(beats, {'linked-body': 1, 'linked-loop': 10, 'opened-body': 3, 'opened-loop': 60},
         'libraries, also one that is opened three times')
 t.equal((done.stdout, done.returncode, done.stderr), (plain.stdout, 0, ''), 'and the program notices nothing')
+
+# ---- all functions and loops of a program ----
+if t.has('gzip'):
+    gzip = os.path.realpath(shutil.which('gzip'))
+    tables = [json.loads(t.run('structure', '-l', kind, '-f', 'json', '-a', gzip).stdout or '{"rows":[]}')['rows']
+              for kind in ('functions', 'loops')]
+else:
+    tables = [[], []]
+if tables[1]:
+    sites = [{'type': 'body', 'function': r['function'], 'function_link_addr': hex(r['link_addr'])}
+             for r in tables[0] if r['kind'] in ('symbol', 'fde')]
+    sites += [{'type': 'loop', 'function': r['function'], 'loop': {'header_link_addr': hex(r['header_link_addr'])}}
+              for r in tables[1]]
+    for i, site in enumerate(sites):
+        site.update(name=str(i), module=gzip, build_id=tables[1][0]['loop'].split(':')[0])
+    json.dump({'schema': SCHEMA, 'heartbeats': sites}, open('all.json', 'w'))
+    with open('text', 'wb') as out:
+        out.write(bytes(i * i // 7 % 251 for i in range(60000)) + open(source, 'rb').read())
+    command = [gzip, '-c', '-n', 'text']
+    plain = subprocess.run(command, capture_output=True)
+    done = subprocess.run([t.sonde, 'heartbeat', 'run', '-p', 'all.json', '--', *command], capture_output=True,
+                          env=dict(os.environ, SONDE_HEARTBEAT_DIR='all'))
+    refused = [x for x in done.stderr.decode().splitlines() if 'is left out, because' in x]
+    t.check(done.stdout == plain.stdout and done.returncode == 0 and len(refused) < len(sites) / 2,
+            'gzip with a heartbeat in all its functions and loops', len(sites), len(refused), done.stderr[-500:])
+    rows = [json.loads(x) for path in glob.glob('all/*.jsonl') for x in open(path)]
+    t.check(sum(r.get('count', 0) for r in rows) > 10000 and not any(r.get('misuse') for r in rows), 'it beats', len(rows))
 
 # ---- from a recorded run ----
 open('stepping.c', 'w').write('static volatile double sink;\n__attribute__((noinline)) static void step(int n)\n{\n'
