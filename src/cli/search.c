@@ -69,6 +69,11 @@ enum sn_severity sn_search_severity_read(const struct sn_args *args)
 	return word && !strcmp(word, "rate") ? SN_SEVERITY_RATE : SN_SEVERITY_LOST;
 }
 
+double sn_search_threshold(const struct sn_args *args)
+{
+	return sn_search_severity_read(args) == SN_SEVERITY_RATE ? 0.02 : 0.05;
+}
+
 static bool is_experiment(const char *operand)
 {
 	return operand[0] == '@' || sn_store_is_experiment(operand);
@@ -155,8 +160,8 @@ static void asked_free(struct asked *asked)
 
 static sn_status asked_read(const struct sn_args *args, struct asked *out, struct sn_error *err)
 {
-	sn_status status =
-		sn_search_share_read(args, "threshold", 0.05, &out->options.threshold, err);
+	sn_status status = sn_search_share_read(args, "threshold", sn_search_threshold(args),
+						&out->options.threshold, err);
 
 	if (status == SN_OK)
 		status = sn_search_share_read(args, "check", INFINITY, &out->check, err);
@@ -539,7 +544,8 @@ static const struct sn_option search_options[] = {
 	{ "start", 0, "PROPERTY", "where the strategies property and data begin", NULL },
 	{ "properties", 'P', "FILE", "a file of properties, or a folder of *.prop; may be repeated",
 	  NULL },
-	{ "threshold", 't', "SHARE", "report severities above this (default 0.05)", NULL },
+	{ "threshold", 't', "SHARE",
+	  "report severities above this (default 0.05; with --severity rate 0.02)", NULL },
 	SN_SEVERITY_OPTION,
 	{ "check", 0, "SHARE", "exit with 1 if a severity reaches this", NULL },
 	{ "format", 'f', "FORMAT", "how to print: text, json or xml", "text|json|xml" },

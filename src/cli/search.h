@@ -16,6 +16,8 @@ sn_status sn_search_share_read(const struct sn_args *args, const char *name, dou
 sn_status sn_search_fanout_read(const struct sn_args *args, uint32_t *out, struct sn_error *err);
 /** Reads --severity: lost unless said. */
 enum sn_severity sn_search_severity_read(const struct sn_args *args);
+/** --threshold where it is not given; of rates the one that the Periscope paper's table needs. */
+double sn_search_threshold(const struct sn_args *args);
 #define SN_SEVERITY_OPTION                                                                                          \
 	{                                                                                                           \
 		"severity", 0, "UNIT",                                                                              \

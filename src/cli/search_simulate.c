@@ -24,8 +24,8 @@ static sn_status steps_read(const struct sn_args *args, uint32_t *out, struct sn
 static sn_status options_read(const struct sn_args *args, struct sn_simulate_options *out,
 			      double *check, struct sn_error *err)
 {
-	sn_status status =
-		sn_search_share_read(args, "threshold", 0.05, &out->search.threshold, err);
+	sn_status status = sn_search_share_read(args, "threshold", sn_search_threshold(args),
+						&out->search.threshold, err);
 
 	if (status == SN_OK)
 		status = sn_search_share_read(args, "check", INFINITY, check, err);
@@ -74,7 +74,8 @@ static const struct sn_option simulate_options[] = {
 	  "what is looked at next: time (the default), property, data, mpi, or a file ./NAME.so",
 	  NULL },
 	{ "start", 0, "PROPERTY", "where the strategies property and data begin", NULL },
-	{ "threshold", 't', "SHARE", "report severities above this (default 0.05)", NULL },
+	{ "threshold", 't', "SHARE",
+	  "report severities above this (default 0.05; with --severity rate 0.02)", NULL },
 	{ "steps", 0, "N", "end the search after N steps", NULL },
 	SN_SEVERITY_OPTION,
 	{ "check", 0, "SHARE", "exit with 1 if a severity reaches this", NULL },

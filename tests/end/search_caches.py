@@ -44,6 +44,12 @@ static void *work(void *number)
 	}
 	return NULL;
 }
+static void *work_alone(void *nothing)
+{
+	for (int r = 0; r < 100; r++)
+		count(&counts[0], STEPS);
+	return nothing;
+}
 int main(int argc, char **argv)
 {
 	double s = 0;
@@ -61,6 +67,12 @@ int main(int argc, char **argv)
 		if (what == 'p') s += (double)strides();
 		if (what == 'g') s += gather();
 		if (what == 'r') resident();
+	}
+	if (what == 'u') {
+		pthread_create(&thread, NULL, work_alone, NULL);
+		for (int i = 0; i < 20; i++)
+			s += columns();
+		pthread_join(thread, NULL);
 	}
 	if (what == 's') {
 		pthread_create(&thread, NULL, work, (void *)1);
@@ -145,6 +157,13 @@ def sharing(t, app):
     losses_check(t, found, 'sharing')
 
 
+def one_of_two(t, app):
+    found = searched(t, app, 'alone', ('u',), ())
+    rows = [r for r in rows_of(found, 'columns') if r['property'] == 'UnbalLC2DMissRate' and r['region_kind'] == 'loop']
+    t.check(rows and rows[0]['evidence']['ratio'] == 1, 'a loop that one of two threads runs is out of balance by one', rows,
+            [(r['property'], r['function']) for r in found['properties']])
+
+
 def online(t, app):
     done = t.run('search', '--format', 'json', '--threshold', '0.005', '--caches', CACHES, app, 'p', '3000')
     found = json.loads(done.stdout)
@@ -165,6 +184,7 @@ def main():
     planted(t, app)
     resident(t, app)
     sharing(t, app)
+    one_of_two(t, app)
     online(t, app)
     t.done()
 
