@@ -623,7 +623,7 @@ const struct sn_command sn_command_search = {
 		"is never taken for false. Findings that a more special one explains are 'refined' "
 		"in JSON and left out of the text.\n\n"
 		"A program is started once for what costs little (samples, waits), and once more for "
-		"each source that candidates lack: a trace of hot loops, of the heap, of MPI, of OpenMP or of locks, or counts of input and output. Each start is "
+		"each source that candidates lack: a trace of hot loops, variants of them, a trace of the heap, of MPI, of OpenMP or of locks, or counts of input and output. Each start is "
 		"announced, and reads the same input. The last one's standard output is the "
 		"program's, and the answer goes to standard error; with --format json or xml the "
 		"document is standard output, and the program's goes to standard error. What the "

@@ -168,7 +168,7 @@ def online(t, app):
     done = t.run('search', '--format', 'json', '--threshold', '0.005', '--caches', CACHES, app, 'p', '3000')
     found = json.loads(done.stdout)
     t.check('of 7 at most: caches, of 1 hot loop with' in done.stderr, 'memory that could cost time asks for a start that traces loops', done.stderr)
-    t.check('LC3DataMissRate' in {r['property'] for r in rows_of(found, 'strides', 'pages')} and found['phase']['executions'] == 2,
+    t.check('LC3DataMissRate' in {r['property'] for r in rows_of(found, 'strides', 'pages')} and found['phase']['executions'] >= 2,
             'its values are those of the first start\'s places', done.stderr, [(r['property'], r['function']) for r in found['properties']])
     losses_check(t, found, 'online')
     done = t.run('search', '--format', 'json', '--restarts', '0', app, 'p', '1000')

@@ -684,6 +684,19 @@ void sn_recorded_free(struct sn_recorded *r)
 	free(r);
 }
 
+uint32_t sn_recorded_loop_region(const struct sn_recorded *r, uint32_t loop)
+{
+	const struct sn_program *program = r->profile->program;
+	size_t regions = r->tables->members[SN_KEY_REGION].count;
+
+	for (uint32_t g = 0; g < regions; g++)
+		if (r->region_loops[g] != SN_NONE &&
+		    program->loops.items[r->region_loops[g]].source_loop ==
+			    program->loops.items[loop].source_loop)
+			return g;
+	return SN_ALL;
+}
+
 void sn_recorded_add(struct sn_recorded *r, uint32_t column, uint32_t source, uint32_t region,
 		     uint32_t thread, double seconds, double samples, double error_s)
 {

@@ -128,6 +128,8 @@ struct sn_recorded *sn_recorded_of_tables(struct sn_tables *tables,
 					  const struct sn_time_column *columns, size_t count);
 void sn_recorded_free(struct sn_recorded *recorded);
 
+/** The region of a loop of the program, of which one part stands for all; SN_ALL: it has none. */
+uint32_t sn_recorded_loop_region(const struct sn_recorded *recorded, uint32_t loop);
 /** Adds seconds to a metric at a region (SN_ALL: none) and a thread of the run. `samples` NaN:
  *  counted; `error_s` NaN: by the samples. */
 void sn_recorded_add(struct sn_recorded *recorded, uint32_t column, uint32_t source,

@@ -70,20 +70,6 @@ static void slow_add(struct sn_recorded *r, const struct sn_whatif_loop *loop, u
 	value_add(r, "slow_cost", region, gain > 0 && 1 - 1 / gain > saved + clearly ? 0 : saved);
 }
 
-/* Of a source loop its main part speaks. */
-static uint32_t region_of(const struct sn_recorded *r, uint32_t loop)
-{
-	const struct sn_program *program = r->profile->program;
-	size_t regions = r->tables->members[SN_KEY_REGION].count;
-
-	for (uint32_t g = 0; g < regions; g++)
-		if (r->region_loops[g] != SN_NONE &&
-		    program->loops.items[r->region_loops[g]].source_loop ==
-			    program->loops.items[loop].source_loop)
-			return g;
-	return SN_ALL;
-}
-
 static bool is_main(const struct sn_program *program, uint32_t loop)
 {
 	const struct sn_loop *code = program->loops.items[loop].code;
@@ -100,7 +86,7 @@ static void static_collect(struct sn_recorded *r)
 	whatif = sn_whatif_new(r->machine->machine, r->profile, r->structures, LOOPS_MOST);
 	for (size_t i = 0; i < whatif->loops.count; i++) {
 		const struct sn_whatif_loop *loop = &whatif->loops.items[i];
-		uint32_t region = region_of(r, loop->loop);
+		uint32_t region = sn_recorded_loop_region(r, loop->loop);
 
 		if (region == SN_ALL || !is_main(r->profile->program, loop->loop) ||
 		    !is_reliable(loop))

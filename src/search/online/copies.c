@@ -4,6 +4,7 @@
  */
 #include "search/online/copies.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +31,6 @@ static const struct {
 	uint32_t budget_percent;
 } kinds[] = {
 	{ "trace", SN_REWRITER_RECORDER | SN_REWRITER_INNERMOST, BUDGET_PERCENT },
-	{ "vprof", 0, 0 },
 	{ "decan", (1u << SN_VARIANTS) - 1, BUDGET_PERCENT },
 };
 
@@ -70,7 +70,8 @@ static bool has_team(const struct sn_profile *profile)
 	return at_work > profile->experiment->processes.count;
 }
 
-static void loops_choose(struct sn_analysis *first, bool is_trace, struct sn_loop_choice *out)
+static void loops_choose(struct sn_analysis *first, bool is_trace, double least,
+			 struct sn_loop_choice *out)
 {
 	const struct sn_machine_choice *machine = sn_analysis_machine(first);
 	const struct sn_profile *profile = first->profile;
@@ -79,13 +80,13 @@ static void loops_choose(struct sn_analysis *first, bool is_trace, struct sn_loo
 	uint32_t *order = sn_rank_loops(profile, true, &count);
 
 	/* a place that stays is a line that moves, where several threads write it */
-	if (is_trace && machine->machine && !has_team(profile))
+	if (machine->machine && !(is_trace && has_team(profile)))
 		whatif = sn_whatif_new(machine->machine, profile, first->structures, LOOPS_MOST);
 	for (size_t i = 0; i < count && out->loops.count < LOOPS_MOST; i++) {
 		double share =
 			sn_share(profile->loops[order[i]].exclusive.cpu_ns, profile->total.cpu_ns);
 
-		if (share >= share_least && !(whatif && can_never_miss(whatif, order[i])))
+		if (share >= least && !(whatif && can_never_miss(whatif, order[i])))
 			sn_vec_push(&out->loops, order[i]);
 	}
 	if (is_trace)
@@ -95,7 +96,8 @@ static void loops_choose(struct sn_analysis *first, bool is_trace, struct sn_loo
 }
 
 sn_status sn_copies_prepare(struct sn_copies *out, const char *option, struct sn_analysis *first,
-			    struct sn_record_options *options, struct sn_error *err)
+			    double threshold, struct sn_record_options *options,
+			    struct sn_error *err)
 {
 	struct sn_loop_choice choice = { 0 };
 	int kind = kind_of(option);
@@ -103,13 +105,16 @@ sn_status sn_copies_prepare(struct sn_copies *out, const char *option, struct sn
 	size_t chosen;
 
 	*out = (struct sn_copies){ .has_variants = !is_trace };
-	loops_choose(first, is_trace, &choice);
+	/* misses of several loops add up to those of a region; a variant is of its loop */
+	loops_choose(first, is_trace, is_trace ? share_least : fmax(share_least, threshold),
+		     &choice);
 	chosen = choice.loops.count;
 	if (chosen)
 		sn_loop_plans_make(first->profile, &choice, kinds[kind].variants, &out->plans);
 	sn_loop_choice_free(&choice);
 	if (!chosen)
-		return sn_error_set(err, SN_ERR_NO_DATA, "no hot loop has accesses that can miss");
+		return sn_error_set(err, SN_ERR_NO_DATA,
+				    "no loop is hot and has accesses that can miss");
 	if (!out->plans.loops)
 		return sn_error_set(
 			err, SN_ERR_NO_DATA, "%s cannot run as a copy: %s",

@@ -1,4 +1,4 @@
-/** Further starts in which hot loops run as copies: traced, counted, or as variants. */
+/** Further starts in which hot loops run as copies: traced, or as variants. */
 #ifndef SN_SEARCH_ONLINE_COPIES_H
 #define SN_SEARCH_ONLINE_COPIES_H
 
@@ -16,10 +16,12 @@ struct sn_copies {
 
 /** Whether a source's `option` (evidence/sources.h) asks for such a start. */
 bool sn_copies_are_asked(const char *option);
-/** Sets what a recording has to be told of for it; `first` says which loops are hot, and which of them can miss at all.
+/** Sets what a recording has to be told of for it; `first` says which loops are hot, and which of them can miss at all. No
+ *  severity below the threshold is wanted.
  *  SN_ERR_NO_DATA: no loop; the sentence says why. Free in any case. */
 sn_status sn_copies_prepare(struct sn_copies *out, const char *option, struct sn_analysis *first,
-			    struct sn_record_options *options, struct sn_error *err);
+			    double threshold, struct sn_record_options *options,
+			    struct sn_error *err);
 /** After the recording: what it left is made ready to be read. */
 void sn_copies_ran(struct sn_copies *copies, const struct sn_analysis *first,
 		   const char *experiment_path);

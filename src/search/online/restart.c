@@ -220,7 +220,8 @@ static bool copies_prepare(const struct restart *r, const struct sn_source *sour
 	struct sn_error err;
 
 	if (!sn_copies_are_asked(source->option) ||
-	    sn_copies_prepare(copies, source->option, r->out->analysis, options, &err) == SN_OK)
+	    sn_copies_prepare(copies, source->option, r->out->analysis,
+			      r->options->search.threshold, options, &err) == SN_OK)
 		return true;
 	if (!r->options->is_quiet)
 		fprintf(stderr, "sonde: no start for %s: %s\n", source->name, err.sentence);
