@@ -96,6 +96,18 @@ for k in (1, 2, 3):
             [f'misses.L{k} {keys} t0 = 1', f'refs {keys} t0 = 4000', f'penalty.L{k} = .001'] + rest)
 
 
+def all_in_table(t):
+    """docs/method/properties.md has a row for each, and none for others; `list` has them all."""
+    shipped = set()
+    for name in os.listdir(SHIPPED):
+        shipped |= set(re.findall(r'^property (\w+)', open(os.path.join(SHIPPED, name)).read(), re.M))
+    table = open(os.path.join(HERE, '..', '..', 'docs', 'method', 'properties.md')).read()
+    t.equal(sorted(re.findall(r'^\| `(\w+)` \|', table, re.M)), sorted(shipped), 'the table of properties has each once')
+    for test in set(re.findall(r'`(search_\w+)`', table)):
+        t.check(os.path.exists(os.path.join(HERE, test + '.py')), f'{test} is there')
+    t.equal(len(t.run('properties', 'list').stdout.splitlines()) - 1, len(shipped), 'the list has them all')
+
+
 def waits(metric):
     """What one rank spends beyond the other."""
     return ('function', [f'{metric} r p0 t0 = .5', f'{metric} r p1 t0 = .1', 'ranks = 2'], .4,
@@ -266,6 +278,7 @@ def main():
     words(t)
     rates(t)
     damaged(t)
+    all_in_table(t)
     t.done()
 
 

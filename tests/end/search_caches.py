@@ -19,6 +19,7 @@ static double table[TABLE];
 static unsigned picks[PICKS];
 static double small[SMALL], copy[SMALL];
 static volatile long counts[2] __attribute__((aligned(64)));
+static int is_one;
 static int arrived __attribute__((aligned(128)));
 KEPT double columns(void)
 { double s = 0; for (int j = 0; j < N; j++) for (int i = 0; i < N; i++) s += matrix[i][j]; return s; }
@@ -40,7 +41,7 @@ static void *work(void *number)
 {
 	for (int r = 0; r < ROUNDS; r++) {
 		meet(r + 1);
-		count(&counts[(long)number], STEPS);
+		count(&counts[is_one ? 0 : (long)number], STEPS);
 	}
 	return NULL;
 }
@@ -74,7 +75,8 @@ int main(int argc, char **argv)
 			s += columns();
 		pthread_join(thread, NULL);
 	}
-	if (what == 's') {
+	is_one = what == 't';
+	if (what == 's' || what == 't') {
 		pthread_create(&thread, NULL, work, (void *)1);
 		work((void *)0);
 		pthread_join(thread, NULL);
@@ -117,9 +119,11 @@ def searched(t, app, name, arguments, every):
 
 def planted(t, app):
     for name, arguments, every, function, data, wanted in (
-            ('columns', ('c', '20'), (), 'columns', 'matrix', ('LC1DataMissRate', 'LC2DataMissRate', 'LC3DataMissRate', 'StrideWaste')),
+            ('columns', ('c', '10'), ('--every', '1'), 'columns', 'matrix',
+             ('LC1DataMissRate', 'LC2DataMissRate', 'LC3DataMissRate', 'StrideWaste', 'ConflictMisses')),
             ('pages', ('p', '1000'), (), 'strides', 'pages', ('LC1DataMissRate', 'LC2DataMissRate', 'LC3DataMissRate', 'StrideWaste')),
-            ('gather', ('g', '60'), ('--every', '1'), 'gather', 'table', ('LC1DataMissRate', 'LC2DataMissRate', 'LC3DataMissRate'))):
+            ('gather', ('g', '60'), ('--every', '1'), 'gather', 'table',
+             [f'LC{k}{what}' for k in (1, 2, 3) for what in ('DataMissRate', 'MissesInThreadOfData')])):
         found = searched(t, app, name, arguments, every)
         rows = rows_of(found, function, data)
         names = {r['property'] for r in rows}
@@ -133,6 +137,9 @@ def planted(t, app):
         whole = [r for r in rows_of(found, function) if r['property'] == 'LC1MissRate' and r['region_kind'] == 'loop']
         t.check(whole and 0 < whole[0]['severity_low'] <= whole[0]['severity'] <= whole[0]['severity_high'] <= 1,
                 f'{name}: what a window leaves open is its interval', whole)
+    names = {r['property'] for r in rows_of(found, 'gather')}
+    for property in [f'LC{k}{what}' for k in (1, 2, 3) for what in ('MissRate', 'MissesInThread')] + ['LC2DMissRateInSomeThread']:
+        t.check(property in names, f'gather: {property} is proven', names)
     pages = [r for r in rows_of(found, 'gather') if r['property'] == 'LC1MissesInThread']
     t.check(pages and all(r['refined'] for r in pages), 'the worst thread of one is the region: one loss, told once', pages)
 
@@ -155,6 +162,13 @@ def sharing(t, app):
     t.check(rows and rows[0]['evidence']['transfers'] > 100, 'lines of two threads go to and fro', found['properties'][:4])
     t.check(not any(r['property'] == 'TrueSharing' for r in found['properties']), 'and they use nothing of each other')
     losses_check(t, found, 'sharing')
+    for attempt in range(8):
+        found = searched(t, app, f't{attempt}', ('t',), ('--every', '1'))
+        rows = [r for r in rows_of(found, 'count', 'counts') if r['property'] == 'TrueSharing']
+        if rows and rows[0]['evidence']['transfers'] > 100:
+            break
+    t.check(rows and rows[0]['evidence']['transfers'] > 100 and not any(r['property'] == 'FalseSharing' for r in found['properties']),
+            'one counter of two threads is truly shared', found['properties'][:4])
 
 
 def one_of_two(t, app):

@@ -5,13 +5,21 @@
 
 extern const struct sn_source sn_source_samples, sn_source_waits, sn_source_kernel,
 	sn_source_static, sn_source_heap, sn_source_mpi, sn_source_io, sn_source_caches,
-	sn_source_openmp, sn_source_locks, sn_source_counters;
+	sn_source_openmp, sn_source_locks, sn_source_counters, sn_source_variants;
 
-const struct sn_source *const sn_sources[] = {
-	&sn_source_samples, &sn_source_waits, &sn_source_kernel,   &sn_source_static,
-	&sn_source_heap,    &sn_source_mpi,   &sn_source_io,	   &sn_source_caches,
-	&sn_source_openmp,  &sn_source_locks, &sn_source_counters, NULL
-};
+const struct sn_source *const sn_sources[] = { &sn_source_samples,
+					       &sn_source_waits,
+					       &sn_source_kernel,
+					       &sn_source_static,
+					       &sn_source_heap,
+					       &sn_source_mpi,
+					       &sn_source_io,
+					       &sn_source_caches,
+					       &sn_source_openmp,
+					       &sn_source_locks,
+					       &sn_source_counters,
+					       &sn_source_variants,
+					       NULL };
 
 static bool gives(const struct sn_source *source, const char *metric)
 {

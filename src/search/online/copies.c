@@ -47,16 +47,18 @@ bool sn_copies_are_asked(const char *option)
 	return kind_of(option) >= 0;
 }
 
-/* Whether the model knows that it takes as long with its data in memory as in the first level. */
-static bool can_never_miss(const struct sn_whatif *whatif, uint32_t loop)
+/* Whether the model knows that it takes as long with its data in memory as in the first level, or that it calls functions, of
+ * which a copy tells nothing. */
+static bool is_not_asked(const struct sn_whatif *whatif, uint32_t loop)
 {
 	for (size_t i = 0; i < whatif->loops.count; i++) {
 		const struct sn_cqa_loop *quality = &whatif->loops.items[i].quality;
 
 		if (whatif->loops.items[i].loop == loop)
-			return quality->path_count &&
-			       quality->level_cycles[SN_LEVEL_RAM] <=
-				       quality->level_cycles[SN_LEVEL_L1] * 1.001;
+			return quality->has_calls ||
+			       (quality->path_count &&
+				quality->level_cycles[SN_LEVEL_RAM] <=
+					quality->level_cycles[SN_LEVEL_L1] * 1.001);
 	}
 	return false;
 }
@@ -86,7 +88,7 @@ static void loops_choose(struct sn_analysis *first, bool is_trace, double least,
 		double share =
 			sn_share(profile->loops[order[i]].exclusive.cpu_ns, profile->total.cpu_ns);
 
-		if (share >= least && !(whatif && can_never_miss(whatif, order[i])))
+		if (share >= least && !(whatif && is_not_asked(whatif, order[i])))
 			sn_vec_push(&out->loops, order[i]);
 	}
 	if (is_trace)
@@ -113,8 +115,9 @@ sn_status sn_copies_prepare(struct sn_copies *out, const char *option, struct sn
 		sn_loop_plans_make(first->profile, &choice, kinds[kind].variants, &out->plans);
 	sn_loop_choice_free(&choice);
 	if (!chosen)
-		return sn_error_set(err, SN_ERR_NO_DATA,
-				    "no loop is hot and has accesses that can miss");
+		return sn_error_set(
+			err, SN_ERR_NO_DATA,
+			"no hot loop has accesses that can miss, and calls no functions");
 	if (!out->plans.loops)
 		return sn_error_set(
 			err, SN_ERR_NO_DATA, "%s cannot run as a copy: %s",

@@ -170,6 +170,9 @@ static bool may_start(const struct restart *r, const char *what)
 static bool is_refused(const struct restart *r, struct sn_search *search,
 		       const struct sn_source *source, double overhead_share)
 {
+	/* what copies of loops count does not change with what it costs */
+	if (sn_copies_are_asked(source->option))
+		return false;
 	overhead_share = fmax(0, overhead_share - search->options.first.overhead_share);
 	if (overhead_share <= r->options->budget)
 		return false;

@@ -1,0 +1,162 @@
+"""Losses that are planted one by one, and found where they are, on a machine as busy as it may be: locks, active waiting, page
+faults, waits in MPI by kind. The table of docs/method/properties.md says which test has which property."""
+import json
+
+from sonde_test import Test
+
+THREADS = r'''
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#define KEPT __attribute__((noinline, noclone, noipa))
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static volatile int is_done;
+static volatile double sink;
+static void work(double seconds)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	double end = (double)t.tv_sec + (double)t.tv_nsec * 1e-9 + seconds;
+	do {
+		for (int i = 0; i < 10000; i++)
+			sink += i;
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	} while ((double)t.tv_sec + (double)t.tv_nsec * 1e-9 < end);
+}
+KEPT void hold(void)
+{
+	pthread_mutex_lock(&mutex);
+	work(.01);
+	pthread_mutex_unlock(&mutex);
+}
+KEPT void wait_actively(void)
+{
+	while (!is_done)
+		__builtin_ia32_pause();
+}
+KEPT void touch(void)
+{
+	char *memory = mmap(NULL, 1 << 22, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < 1 << 22; i += 4096)
+		memory[i] = 1;
+	munmap(memory, 1 << 22);
+}
+static void *other(void *what)
+{
+	if (*(char *)what == 'l')
+		for (int i = 0; i < 20; i++)
+			hold();
+	else
+		wait_actively();
+	return NULL;
+}
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+	char what = argv[1][0];
+	(void)argc;
+	if (what == 'f')
+		for (int i = 0; i < 150; i++)
+			touch();
+	if (what == 'q')
+		work(.3);
+	if (what == 'f' || what == 'q')
+		return 0;
+	pthread_create(&thread, NULL, other, &what);
+	if (what == 'l')
+		for (int i = 0; i < 20; i++)
+			hold();
+	else
+		work(.3);
+	is_done = 1;
+	pthread_join(thread, NULL);
+	return 0;
+}
+'''
+
+MPI = r'''
+#include <mpi.h>
+#include <time.h>
+static volatile double sink;
+static void work(double seconds)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	double end = (double)t.tv_sec + (double)t.tv_nsec * 1e-9 + seconds;
+	do {
+		for (int i = 0; i < 10000; i++)
+			sink += i;
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	} while ((double)t.tv_sec + (double)t.tv_nsec * 1e-9 < end);
+}
+int main(int argc, char **argv)
+{
+	int rank;
+	double value = 1, sum;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	for (int i = 0; i < 8; i++) {
+		if (!rank) work(.02);
+		MPI_Barrier(MPI_COMM_WORLD);
+		if (!rank) work(.02);
+		MPI_Bcast(&value, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+		if (!rank) work(.02);
+		MPI_Reduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, 1, MPI_COMM_WORLD);
+	}
+	MPI_Finalize();
+	return 0;
+}
+'''
+
+
+def properties(t, name, *words):
+    done = t.run('search', '--experiment', name, '--format', 'json', '--threshold', '0', *words)
+    return json.loads(done.stdout)['properties']
+
+
+def places(rows, property):
+    return {p['name'] for r in rows if r['property'] == property for p in r['path']}
+
+
+def threads(t):
+    app = t.compile(THREADS, '-g', '-O1', '-pthread', output='./planted')
+    found = {}
+    for what, property, place in (('l', 'LockContention', 'hold'), ('s', 'SpinWait', 'wait_actively'), ('f', 'MinorFaultStorm', 'touch')):
+        t.run('record', '-q', '--clock', '1000', '-o', what, '--', app, what)
+        found[what] = properties(t, what)
+        t.check(place in places(found[what], property), f'{property} is found in {place}', [(r['property'], r['function']) for r in found[what]])
+    t.run('record', '-q', '--clock', '1000', '-o', 'q', '--', app, 'q')
+    quiet = [r['property'] for r in properties(t, 'q')]
+    wrong = [p for p in quiet if p in ('LockContention', 'SpinWait', 'CondWait', 'SemWait', 'JoinWait', 'HeapArenaContention', 'IOBlocked')]
+    t.equal(wrong, [], 'a program that only works waits for nobody')
+
+
+def ranks(t):
+    if not t.has('mpicc', 'mpirun'):
+        t.skip('waits in MPI', 'no MPI')
+        return
+    app = t.compile(MPI, '-O1', '-g', compiler='mpicc', output='./waits')
+    for launch in ('mpirun --allow-run-as-root --oversubscribe -n 2', 'mpirun -n 2'):
+        done = t.run('search', '--format', 'json', '--threshold', '0.0001', '--launch', launch, app)
+        if done.returncode == 0:
+            break
+    rows = json.loads(done.stdout)['properties']
+    for property in ('WaitAtBarrier', 'LateBroadcast', 'EarlyReduce'):
+        here = [r for r in rows if r['property'] == property]
+        # a rank that got no CPU lets the other one wait, too
+        t.check(here and here[0]['processes'] in ('1', '0-1') and 'mpi' in here[0]['sources'], f'{property}: rank 1 waits for rank 0', done.stderr,
+                [(r['property'], r['processes']) for r in rows])
+    t.check(not any(r['property'] in ('LateReceiver', 'LateSender', 'ManySmallMessages', 'OverloadedMaster', 'EarlyScan') for r in rows),
+            'and for nothing else')
+
+
+def main():
+    t = Test()
+    threads(t)
+    ranks(t)
+    t.done()
+
+
+main()
