@@ -278,7 +278,7 @@ def outputs(t, churn):
     t.equal(done.stdout, 'calm\n', 'standard output is the program\'s alone')
     t.check('HotRegion' in done.stderr and 'start 2' not in done.stderr,
             'the answer is on standard error; a program without lacks is started once', done.stderr)
-    done = t.run('search', '--format', 'xml', '-q', '--check', '0.05', churn, 'x')
+    done = t.run('search', '--format', 'xml', '-q', '--budget', '1', '--check', '0.05', churn, 'x')
     t.check(xml.etree.ElementTree.fromstring(done.stdout) is not None and done.returncode == 1,
             'XML is a document; --check counts', done.returncode, done.stderr)
     t.check(done.stderr.startswith('start ') and 'sonde:' not in done.stderr, '-q is quiet', done.stderr)
