@@ -28,7 +28,9 @@ struct insert_state {
 	uint64_t *stack_pointers;   /* of the open beats */
 	uint32_t depth, capacity;
 	uint32_t deepest; /* so deep the library has had all memory that it needs */
-	uint32_t is_busy; /* a signal's handler that is in between keeps off */
+	uint32_t reserved;
+	uint64_t
+		busy; /* the frame that is at work here, 0: none. A signal's handler in between keeps off */
 	uint64_t shallow[INSERT_SHALLOW];
 };
 

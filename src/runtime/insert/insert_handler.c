@@ -1,7 +1,7 @@
 /*
  * What the inserted code calls. Most beats take the short way: general registers only, no call but the library's
  * beat itself. All others (the first of a thread, a deeper one than before, one after a beat that was left, the
- * first after a fork) run the library, and libc, with the vector registers and errno kept.
+ * first after a fork) run the library, and libc, with the vector registers and errno kept, and without signals.
  */
 #include "runtime/insert/insert.h"
 
@@ -25,7 +25,9 @@ struct insert_globals insert_globals;
 
 static __thread struct insert_state *states __attribute__((tls_model("initial-exec")));
 /* The thread is in the library or in libc for us: their functions may have heartbeats, too. */
-static __thread uint32_t is_outside __attribute__((tls_model("initial-exec")));
+static __thread uint32_t outside __attribute__((tls_model("initial-exec")));
+
+#define FRAME ((uint64_t)__builtin_frame_address(0))
 
 /* ---- with all registers saved ---- */
 
@@ -58,9 +60,11 @@ static void restore(const uint64_t *area)
 __attribute__((used)) static void keep_errno(uint64_t index, uint64_t stack_pointer,
 					     void (*function)(uint64_t, uint64_t))
 {
-	int kept = errno;
+	int kept = errno, cancel;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	function(index, stack_pointer);
+	pthread_setcancelstate(cancel, NULL);
 	errno = kept;
 }
 
@@ -69,8 +73,11 @@ __attribute__((noinline)) static void run_outside(void (*function)(uint64_t, uin
 {
 	uint64_t room[(SAVE_BYTES + 64) / 8];
 	uint64_t *area = (uint64_t *)(((uintptr_t)room + 63) & ~(uintptr_t)63);
+	uint64_t all = ~0ULL,
+		 before = 0; /* a handler that does not return would leave locks behind */
 
-	is_outside = 1;
+	SYS(rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
+	outside = 1;
 	save(area);
 	/* the inserted code has the stack pointer wherever the program had it */
 	__asm__ volatile("mov %%rsp, %%rbx\n\tlea -128(%%rsp), %%rsp\n\tand $-16, %%rsp\n\t"
@@ -79,7 +86,8 @@ __attribute__((noinline)) static void run_outside(void (*function)(uint64_t, uin
 			 : "r"(keep_errno)
 			 : "rax", "rbx", "rcx", "r8", "r9", "r10", "r11", "memory", "cc");
 	restore(area);
-	is_outside = 0;
+	outside = 0;
+	SYS(rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof(before));
 }
 
 /* ---- there ---- */
@@ -208,7 +216,7 @@ static void caught_outside(uint64_t index, uint64_t stack_pointer)
 {
 	(void)index;
 	for (uint32_t i = 0; i < insert_globals.count; i++)
-		while (states[i].depth && !states[i].is_busy &&
+		while (states[i].depth && !states[i].busy &&
 		       states[i].stack_pointers[states[i].depth - 1] < stack_pointer)
 			left_outside(i, 0);
 }
@@ -230,11 +238,31 @@ static inline int is_short(const struct insert_state *state, uint32_t depth)
 		 ~(uint32_t)(BEAT_OFF | BEAT_SAMPLED));
 }
 
-static inline void busy(struct insert_state *state, uint32_t is_busy)
+static inline void busy(struct insert_state *state, uint64_t frame)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	__atomic_store_n(&state->is_busy, is_busy, __ATOMIC_RELAXED);
+	__atomic_store_n(&state->busy, frame, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/* What was at work here was interrupted by a handler that went elsewhere (siglongjmp). */
+__attribute__((noinline)) static void take_over(struct insert_state *state)
+{
+	struct sonde_heartbeat_cell *cell = sonde_heartbeat_cell_of(state->heartbeat);
+
+	if (cell && cell->version & 1)
+		__atomic_store_n(&cell->version, cell->version + 1, __ATOMIC_RELEASE);
+	busy(state, 0);
+}
+
+/* This is a handler, or a function of the library or libc, within a beat: frames further in lie lower. */
+static inline int is_within(struct insert_state *state, uint64_t frame)
+{
+	if (outside || (state && state->busy > frame))
+		return 1;
+	if (state && state->busy)
+		take_over(state);
+	return 0;
 }
 
 void insert_begin(uint64_t index, uint64_t stack_pointer)
@@ -242,14 +270,14 @@ void insert_begin(uint64_t index, uint64_t stack_pointer)
 	struct insert_state *state = states ? &states[index] : NULL;
 	uint32_t depth = state ? state->depth : 0;
 
-	if (is_outside || (state && state->is_busy))
+	if (is_within(state, FRAME))
 		return;
 	if (!state || !is_short(state, depth) ||
 	    (depth && state->stack_pointers[depth - 1] <= stack_pointer)) {
 		run_outside(begin_outside, index, stack_pointer);
 		return;
 	}
-	busy(state, 1);
+	busy(state, FRAME);
 	state->stack_pointers[depth] = stack_pointer;
 	state->depth = depth + 1;
 	sonde_heartbeat_begin(state->heartbeat);
@@ -266,14 +294,14 @@ void insert_end(uint64_t index, uint64_t stack_pointer)
 {
 	struct insert_state *state = states ? &states[index] : NULL;
 
-	if (is_outside || is_unknown(state, stack_pointer) || state->is_busy)
+	if (is_within(state, FRAME) || is_unknown(state, stack_pointer))
 		return;
 	if (state->stack_pointers[state->depth - 1] != stack_pointer ||
 	    !is_short(state, state->depth - 1)) {
 		run_outside(end_outside, index, stack_pointer);
 		return;
 	}
-	busy(state, 1);
+	busy(state, FRAME);
 	state->depth--;
 	sonde_heartbeat_end(state->heartbeat);
 	busy(state, 0);
@@ -283,7 +311,7 @@ void insert_next(uint64_t index, uint64_t stack_pointer)
 {
 	struct insert_state *state = states ? &states[index] : NULL;
 
-	if (is_outside || (state && state->is_busy))
+	if (is_within(state, FRAME))
 		return;
 	if (is_unknown(state, stack_pointer) ||
 	    state->stack_pointers[state->depth - 1] != stack_pointer ||
@@ -291,7 +319,7 @@ void insert_next(uint64_t index, uint64_t stack_pointer)
 		run_outside(next_outside, index, stack_pointer);
 		return;
 	}
-	busy(state, 1);
+	busy(state, FRAME);
 	sonde_heartbeat_end(state->heartbeat);
 	sonde_heartbeat_begin(state->heartbeat);
 	busy(state, 0);
@@ -300,12 +328,14 @@ void insert_next(uint64_t index, uint64_t stack_pointer)
 /* Exceptions take microseconds. */
 void insert_left(uint64_t index, uint64_t stack_pointer)
 {
-	if (!is_outside && states && states[index].depth && !states[index].is_busy)
+	struct insert_state *state = states ? &states[index] : NULL;
+
+	if (!is_within(state, FRAME) && state && state->depth)
 		run_outside(left_outside, index, stack_pointer);
 }
 
 void insert_caught(uint64_t index, uint64_t stack_pointer)
 {
-	if (!is_outside && states)
+	if (!is_within(NULL, FRAME) && states)
 		run_outside(caught_outside, index, stack_pointer);
 }
