@@ -88,20 +88,25 @@ static bool has_name(const struct sn_function *function, const struct sn_heartbe
 {
 	const char *name = site->linkage_name ? site->linkage_name : site->function;
 
-	return !strcmp(function->linkage_name, name) || !strcmp(function->name, name) ||
-	       (site->function && !strcmp(function->name, site->function));
+	return !strcmp(function->linkage_name, name) || !strcmp(function->name, name);
 }
 
-/* "f.constprop.0" and "f.isra.0" are f for some of its callers. */
+/* "f.constprop.0" and "f.isra.0" are f for some of its callers; "f.0" is one within a function. */
 static bool is_clone(const struct sn_function *function, const struct sn_heartbeat_site *site)
 {
 	const char *name = site->linkage_name ? site->linkage_name : site->function;
-	size_t length = strcspn(name, ".");
+	size_t length = strlen(name);
 	const char *behind = function->linkage_name + length;
+	size_t digits;
 
-	return length && !strncmp(function->linkage_name, name, length) &&
-	       (sn_starts_with(behind, ".constprop.") || sn_starts_with(behind, ".isra.")) &&
-	       !strstr(behind, ".part.");
+	if (strncmp(function->linkage_name, name, length) != 0)
+		return false;
+	digits = *behind == '.' ? strspn(behind + 1, "0123456789") : 0;
+	if (digits)
+		behind += digits + 1;
+	return (digits && !*behind) ||
+	       ((sn_starts_with(behind, ".constprop.") || sn_starts_with(behind, ".isra.")) &&
+		!strstr(behind, ".part."));
 }
 
 /* Its clones come with it: they are the function for some of its callers. */

@@ -184,6 +184,28 @@ if 'part.constprop' in subprocess.run(['nm', 'cloned'], capture_output=True, tex
 else:
     t.skip('clones', 'this compiler makes none')
 
+open('region.c', 'w').write('#include <stdio.h>\nint main(void)\n{\n\tdouble sum = 0;\n\tfor (int r = 0; r < 20; r++) {\n'
+                            '#pragma omp parallel for reduction(+ : sum)\n\t\tfor (int i = 0; i < 1000; i++)\n'
+                            '\t\t\tsum += i * 0.5;\n\t}\n\tprintf("%g\\n", sum);\n\treturn 0;\n}\n')
+subprocess.run(['gcc', '-O2', '-g', '-fopenmp', 'region.c', '-o', 'region'], check=True)
+json.dump({'schema': SCHEMA, 'heartbeats': [{'name': 'region', 'type': 'body', 'function': 'main',
+                                             'linkage_name': 'main._omp_fn.0'}]}, open('region.json', 'w'))
+done, beats, _ = run('./region', plan='region.json', OMP_NUM_THREADS='3')
+t.equal((done.stdout, done.stderr, beats), ('4.995e+06\n', '', {'region': 60}), 'a parallel region, by its linkage name: three threads')
+if t.has('gfortran'):
+    open('nested.f90', 'w').write('program main\n  implicit none\n  integer :: i\n  real(8) :: s\n  s = 0\n  do i = 1, 50\n'
+                                  '    call step(i, s)\n  end do\n  print *, s\ncontains\n  subroutine step(n, s)\n'
+                                  '    integer, intent(in) :: n\n    real(8), intent(inout) :: s\n    integer :: j\n'
+                                  '    do j = 1, n\n      s = s + sin(real(j, 8))\n      if (s > 1d10) exit\n    end do\n'
+                                  '  end subroutine\nend program\n')
+    subprocess.run(['gfortran', '-O2', '-g', '-fno-inline', 'nested.f90', '-o', 'nested'], check=True)
+    json.dump({'schema': SCHEMA, 'heartbeats': [
+        {'name': 'step', 'type': 'body', 'function': 'step'},
+        {'name': 'do', 'type': 'loop', 'function': 'step', 'loop': {'line_first': 15, 'line_last': 18}}]}, open('nested.json', 'w'))
+    plain = subprocess.run(['./nested'], capture_output=True, text=True)
+    done, beats, _ = run('./nested', plan='nested.json')
+    t.equal((done.stdout, done.stderr, beats), (plain.stdout, '', {'step': 50, 'do': 1275}), 'a subroutine of Fortran and its loop')
+
 # ---- several processes ----
 json.dump({'schema': SCHEMA, 'heartbeats': [dict(b, module=os.path.abspath(app)) for b in json.load(open('plan.json'))['heartbeats']]},
           open('named.json', 'w'))
