@@ -563,7 +563,18 @@ static void put_variants(struct copy *copy, const struct sn_loop *loop)
 			put_variant(copy, &body, (enum sn_decan_variant)v, &out->code[v]);
 }
 
-void rw_nest_judge(struct rw_nest *nest, const char **why)
+static bool decides_by_irregular_loads(const struct rw_body *body)
+{
+	for (size_t i = 0; i < body->nest->insns.count; i++) {
+		const struct rw_action *a = &body->actions[i];
+
+		if (a->memory >= 0 && a->is_load && a->is_control && !a->stride && !a->is_fixed)
+			return true;
+	}
+	return false;
+}
+
+bool rw_nest_judge(struct rw_nest *nest, const char **why)
 {
 	struct rw_pieces pieces = { 0 };
 	struct rw_thunks thunks;
@@ -583,6 +594,7 @@ void rw_nest_judge(struct rw_nest *nest, const char **why)
 				  : put_variant(&copy, &body, (enum sn_decan_variant)v, &label);
 	rw_pieces_free(&pieces);
 	sn_vec_free(&copy.stubs);
+	return !why_none && decides_by_irregular_loads(&body);
 }
 
 static bool holds_others(const struct rw_nest *nest, uint32_t loop)

@@ -31,8 +31,9 @@ void sn_rewriter_free(struct sn_rewriter *rewriter);
 const char *sn_rewriter_refusal(struct sn_rewriter *rewriter, const struct sn_loop *loop);
 
 /** For each of SN_VARIANTS why such a loop cannot have it, as what follows "because"; NULL: it can. Of a
- * loop that can run as a copy. `structure` may be an extract's. */
-void sn_loop_variants_judge(struct sn_structure *structure, const struct sn_loop *loop,
+ * loop that can run as a copy. `structure` may be an extract's. True: where it goes on depends on loads at addresses that do
+ * not move by a constant (a list), which every variant keeps. */
+bool sn_loop_variants_judge(struct sn_structure *structure, const struct sn_loop *loop,
 			    const char **why);
 /** What that says of LS and DL1 (the same address) of a loop that accesses no memory. */
 extern const char sn_loop_without_memory[];

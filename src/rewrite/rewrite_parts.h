@@ -277,7 +277,7 @@ const char *rw_nest_copy(struct rw_nest *nest, struct rw_pieces *pieces,
 			 struct sn_text *tables);
 
 /** For each variant why the nest, which is one loop, cannot have it, or NULL; by making it. */
-void rw_nest_judge(struct rw_nest *nest, const char **why);
+bool rw_nest_judge(struct rw_nest *nest, const char **why);
 
 /* ---- rewriter.c ---- */
 

@@ -97,9 +97,10 @@ const char *sn_rewriter_refusal(struct sn_rewriter *rewriter, const struct sn_lo
 	return why;
 }
 
-void sn_loop_variants_judge(struct sn_structure *structure, const struct sn_loop *loop,
+bool sn_loop_variants_judge(struct sn_structure *structure, const struct sn_loop *loop,
 			    const char **why)
 {
+	bool decides_by_irregular_loads = false;
 	struct sn_rewriter rewriter = { .structure = structure };
 	struct rw_nest nest;
 	const char *why_none = rw_nest_begin(&nest, &rewriter, loop, NULL, NULL);
@@ -107,9 +108,10 @@ void sn_loop_variants_judge(struct sn_structure *structure, const struct sn_loop
 	for (int v = 0; v < SN_VARIANTS; v++)
 		why[v] = why_none;
 	if (!why_none)
-		rw_nest_judge(&nest, why);
+		decides_by_irregular_loads = rw_nest_judge(&nest, why);
 	rw_nest_end(&nest);
 	sn_arena_free(&rewriter.arena);
+	return decides_by_irregular_loads;
 }
 
 const char *sn_loop_recorder_refusal(struct sn_structure *structure, const struct sn_loop *loop)

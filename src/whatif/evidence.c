@@ -14,6 +14,9 @@
 #define MODEL_ERROR 1.2
 /* The loop with what a variant spares is within 10 % of the variant (bench/whatif/pairs.py: divisions). */
 #define VARIANT_ERROR 1.1
+/* A list whose loads take so many times what they would from first-level cache is farther away (chosen: second-level
+ * cache takes three times as long). */
+#define FAR_TIMES 3
 /* Vectors of 32 single-precision elements and a remainder want so many iterations (chosen). */
 enum { SHORT_ITERATIONS = 32 };
 
@@ -53,6 +56,8 @@ static const char *why_untold(const struct judge *j)
 			&j->out->arena,
 			"an instance takes %.0f cycles, and below %.0f they do not tell",
 			orig->instance_cycles, SN_VARIANT_CYCLES_LEAST);
+	if (j->known->variants->keeps_loads && j->known->variants->class == SN_CLASS_UNKNOWN)
+		return "every one has the loads that decide where it goes on";
 	return NULL;
 }
 
@@ -160,6 +165,26 @@ static const char *front_end_verdict(const struct judge *j)
 			 "long";
 }
 
+/* A list: DL1 cannot be made, as its loads decide where it goes on, but their time can be told from what they take. */
+static bool is_far_list(const struct judge *j)
+{
+	const struct sn_cqa_path *path = main_path(j);
+
+	return j->figures && j->known->variants->keeps_loads &&
+	       j->known->variants->class == SN_CLASS_UNKNOWN && path && path->loads_on_chain &&
+	       j->figures[SN_VARIANT_ORIG].cycles > FAR_TIMES * j->known->quality->cycles;
+}
+
+static const char *list_verdict(const struct judge *j)
+{
+	j->out->kind = "memory_bound";
+	return sn_arena_printf(
+		&j->out->arena,
+		"It follows a list, one load after the other, beyond first-level cache: %.0f "
+		"cycles an iteration, where the static model says %.1f for data in it",
+		j->figures[SN_VARIANT_ORIG].cycles, j->known->quality->cycles);
+}
+
 static const char *measured_verdict(const struct judge *j)
 {
 	if (!j->figures)
@@ -182,7 +207,7 @@ static const char *measured_verdict(const struct judge *j)
 		j->out->kind = "front_end_bound";
 		return front_end_verdict(j);
 	default:
-		return dl1_verdict(j);
+		return is_far_list(j) ? list_verdict(j) : dl1_verdict(j);
 	}
 }
 
@@ -261,8 +286,23 @@ static void add_measured(struct judge *j, enum sn_decan_variant v, double worth,
 
 static void add_measured_advice(struct judge *j)
 {
+	struct sn_loop_advice nodes = {
+		.grade = sn_confidence_name(SN_ADVICE_POTENTIAL),
+		.subject = "locality",
+		.sentence =
+			"Bring the list nearer: lay its nodes out in the order of the walk, make "
+			"them smaller, or use an array.",
+		.speedup = NAN,
+		.program_speedup = NAN,
+		.range = { NAN, NAN },
+		.program_range = { NAN, NAN },
+		.for_it = "each load waits for the one before, and its data are far away",
+	};
+
 	if (!j->figures)
 		return;
+	if (is_far_list(j))
+		sn_vec_push(&j->out->advice, nodes);
 	add_measured(
 		j, SN_VARIANT_DL1, WORTH, "locality",
 		"Bring the data nearer: block the loops around it, pack what is used together, take "

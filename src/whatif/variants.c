@@ -283,6 +283,9 @@ enum sn_loop_class sn_loop_class_of(const struct sn_variants *v)
 							: SN_CLASS_UNKNOWN;
 	/* where arithmetic alone explains the time, instructions that do nothing cannot tell more; where neither it nor loads
 	 * can be left out for a gain, and both together neither, what is left does: supply, or where to go on */
+	/* the loads that are kept may be what these take as long for */
+	if (v->keeps_loads && (fes == AS_FAST || fp == AS_FAST))
+		return SN_CLASS_UNKNOWN;
 	if (fes == AS_FAST && (fp == FASTER || (fp == AS_FAST && ls == AS_FAST)))
 		return SN_CLASS_FRONT_END;
 	if (ls == AS_FAST && fp == AS_FAST)
@@ -309,6 +312,7 @@ struct finder {
 	SN_VEC(struct gathered *) loops;
 	SN_VEC(struct sn_variants) rows;
 	const char *why[SN_VARIANTS]; /* of the loop in hand, by its code */
+	bool keeps_loads;	      /* likewise */
 };
 
 static struct gathered *gathered_of(struct finder *finder, uint32_t loop)
@@ -342,15 +346,14 @@ static void gather_all(struct finder *finder)
 	free(number_of);
 }
 
-static void judge(struct finder *finder, uint32_t loop)
+static bool judge(struct finder *finder, uint32_t loop)
 {
 	const struct sn_program_loop *l = &finder->profile->program->loops.items[loop];
 	struct sn_structure *structure =
 		finder->structures ? sn_structures_of(finder->structures, l->module) : NULL;
 
 	memset(finder->why, 0, sizeof(finder->why));
-	if (structure)
-		sn_loop_variants_judge(structure, l->code, finder->why);
+	return structure && sn_loop_variants_judge(structure, l->code, finder->why);
 }
 
 static void drop_data_variants(struct sn_variants *row)
@@ -362,6 +365,7 @@ static void drop_data_variants(struct sn_variants *row)
 
 static void finish(struct finder *finder, const struct gathered *from, struct sn_variants *row)
 {
+	row->keeps_loads = finder->keeps_loads;
 	row->has_no_memory = finder->why[SN_VARIANT_LS] == sn_loop_without_memory;
 	if (row->has_no_memory)
 		drop_data_variants(row);
@@ -441,7 +445,7 @@ static void add_rows(struct finder *finder, struct gathered *from)
 	struct sn_variants whole = { .loop = from->loop };
 	size_t count = bucket_rows(from, buckets);
 
-	judge(finder, from->loop);
+	finder->keeps_loads = judge(finder, from->loop);
 	set_counts(finder, &whole);
 	loop_row(from, buckets, count, &whole);
 	whole.only_exponent = count == 1 ? buckets[0].exponent : -1;

@@ -64,6 +64,7 @@ struct sn_variants {
 	struct sn_variant_figure figures[SN_VARIANTS];
 	enum sn_loop_class class;
 	bool has_no_memory; /* it is known to access none: no LS, no DL1 */
+	bool keeps_loads; /* every variant has loads at irregular addresses, which decide where it goes on */
 	const char *
 		withheld; /* why gains, and a class, are not known though they were timed; NULL: they are */
 	const char *level; /* of class DATA: "L1", "L2", "L3", "RAM"; NULL: not known */

@@ -197,6 +197,29 @@ TEST(vectors_of_a_line_may_lie_in_two)
 	sn_loop_evidence_free(&g.out);
 }
 
+TEST(a_list_that_is_far_away_waits_for_memory)
+{
+	struct given g;
+	struct sn_cqa_path path = { .loads_on_chain = 1 };
+
+	begin(&g);
+	g.quality.paths = &path;
+	g.quality.cycles = 4;
+	measure(&g, SN_VARIANT_ORIG, 1, 1, 1);
+	g.variants.figures[SN_VARIANT_ORIG].cycles = 100;
+	g.variants.keeps_loads = true;
+	sn_loop_evidence_judge(&g.known, &g.out);
+	CHECK_STRING(g.out.kind, "memory_bound");
+	CHECK(strstr(g.out.verdict, "100 cycles an iteration") != NULL);
+	sn_loop_evidence_free(&g.out);
+	/* in cache it is not told */
+	g.variants.figures[SN_VARIANT_ORIG].cycles = 5;
+	sn_loop_evidence_judge(&g.known, &g.out);
+	CHECK_STRING(g.out.kind, "estimated");
+	CHECK(strstr(g.out.verdict, "the loads that decide where it goes on") != NULL);
+	sn_loop_evidence_free(&g.out);
+}
+
 TEST(of_a_chain_that_is_no_sum_nothing_is_sure)
 {
 	struct given g;

@@ -91,6 +91,14 @@ TEST(instructions_without_effect_tell_only_beside_faster_arithmetic)
 	/* branches that are mispredicted: whatever is left out, it takes as long */
 	took(&v, SN_VARIANT_FP, 9.9, 0.1);
 	CHECK(sn_loop_class_of(&v) == SN_CLASS_FRONT_END);
+	/* unless each variant has the loads that decide where it goes on: they may be what it waits for */
+	v.keeps_loads = true;
+	CHECK(sn_loop_class_of(&v) == SN_CLASS_UNKNOWN);
+	took(&v, SN_VARIANT_FES, 4, 0.1);
+	took(&v, SN_VARIANT_LS, 4, 0.1);
+	CHECK(sn_loop_class_of(&v) == SN_CLASS_UNKNOWN);
+	took(&v, SN_VARIANT_FES, 10, 0.1);
+	v.keeps_loads = false;
 	/* arithmetic alone that takes as long explains it without */
 	took(&v, SN_VARIANT_LS, 4, 0.1);
 	CHECK(sn_loop_class_of(&v) == SN_CLASS_COMPUTE);
