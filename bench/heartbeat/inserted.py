@@ -18,7 +18,8 @@ build = os.path.abspath(sys.argv[1])
 rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 11
 library = build + '/src/runtime/heartbeat/libsonde-heartbeat.so.0'
 sonde = build + '/sonde'
-os.chdir(tempfile.mkdtemp(prefix='sonde-inserted-'))
+folder = tempfile.TemporaryDirectory(prefix='sonde-inserted-')
+os.chdir(folder.name)
 source = here + '/inserted.c'
 line = next(i for i, text in enumerate(open(source), 1) if 'BEGIN(in_loop)' in text) - 1
 subprocess.run(['gcc', '-O2', '-g', source, '-o', 'plain'], check=True)
@@ -49,3 +50,5 @@ for what, environment in ('every beat timed', {}), ('SONDE_HEARTBEAT_COST=1', {'
         without, written, inserted = (result[way][i] for way in ways)
         print(f'{what}, {place}: source {written - without:.1f} ns, inserted {inserted - without:.1f} ns, '
               f'ratio {(inserted - without) / (written - without):.2f}')
+os.chdir('/')
+folder.cleanup()
