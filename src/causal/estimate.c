@@ -34,10 +34,9 @@ const char *const sn_causal_verdict_names[SN_CAUSAL_VERDICTS] = { "unknown", "he
 #define MODEL_LEAST    0.008
 #define MODEL_SHARE    0.05
 #define MODEL_CPU_WAIT 0.6
-/* Slopes are of speed-ups about this one. */
-#define SPEEDUP_TYPICAL 0.5
 
-enum { SPLITS = 200 };
+enum { SPLITS = 200, EACH_ENOUGH = 6 /* experiments of each speed-up */ };
+#define WIDTH_ENOUGH 0.02
 
 /* An experiment's effect, of its block. */
 struct effect {
@@ -106,11 +105,12 @@ static void free_effects(struct effects *effects)
 struct estimate {
 	double mean, deviation; /* of blocks */
 	size_t blocks;
+	double lever; /* of a slope: what it is off by, if all effects are off by 1 */
 };
 
 static struct estimate estimate_of(const double *values, size_t count)
 {
-	return (struct estimate){ sn_mean(values, count), sn_deviation(values, count), count };
+	return (struct estimate){ sn_mean(values, count), sn_deviation(values, count), count, 1 };
 }
 
 /* The 95 % quantile is found by bisection; the same few are asked for again and again. */
@@ -131,9 +131,10 @@ static double half_width(const struct estimate *e)
 			     : quantile_95(e->blocks - 1) * e->deviation / sqrt((double)e->blocks);
 }
 
-/* What a candidate's slope is made of, by block: effects times speed-ups, and speed-ups squared. */
+/* What a candidate's slope is made of, by block: effects times speed-ups, speed-ups squared, and
+ * speed-ups. */
 struct block_sums {
-	double products, squares;
+	double products, squares, speedups;
 };
 
 /* The slope through the origin of all effects, and its deviation by the jackknife over blocks (J. Tukey,
@@ -143,16 +144,18 @@ struct block_sums {
 static struct estimate slope_of_blocks(const struct block_sums *blocks, size_t count)
 {
 	struct estimate estimate = { 0 };
-	double products = 0, squares = 0, changes = 0;
+	double products = 0, squares = 0, speedups_sum = 0, changes = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		products += blocks[i].products;
 		squares += blocks[i].squares;
+		speedups_sum += blocks[i].speedups;
 		estimate.blocks += blocks[i].squares > 0;
 	}
 	if (!estimate.blocks)
 		return estimate;
 	estimate.mean = products / squares;
+	estimate.lever = speedups_sum / squares;
 	for (size_t i = 0; i < count && estimate.blocks >= 2; i++) {
 		/* what the slope changes by without this block */
 		double change = (blocks[i].products - estimate.mean * blocks[i].squares) /
@@ -189,6 +192,7 @@ static struct estimate slope_estimate(const struct sn_causal_log *log,
 			continue;
 		blocks[e->block].products += e->speedup * e->value;
 		blocks[e->block].squares += e->speedup * e->speedup;
+		blocks[e->block].speedups += e->speedup;
 	}
 	estimate = slope_of_blocks(blocks, (size_t)last + 1);
 	free(blocks);
@@ -205,6 +209,11 @@ double sn_causal_slope_width(const struct sn_causal_log *log, int32_t candidate,
 	free_effects(&effects);
 	*blocks = (uint32_t)slope.blocks;
 	return half_width(&slope);
+}
+
+bool sn_causal_is_narrow(double slope_width, size_t blocks, size_t speedups)
+{
+	return blocks >= EACH_ENOUGH * speedups && slope_width < WIDTH_ENOUGH;
 }
 
 /* ---- an answer ---- */
@@ -428,7 +437,9 @@ static const char *reason_of(const struct sn_causal_log *log, enum sn_causal_ref
 		return *log->refused && !log->trials.count ? log->refused : "no-experiments";
 	return slope->blocks < SN_CAUSAL_BLOCKS_LEAST ? "few-experiments"
 	       : carried > 0			      ? "carried-over"
-						      : "noise";
+	       : sn_causal_is_narrow(half_width(slope), slope->blocks, answer->point_count)
+		       ? "method"
+		       : "noise";
 }
 
 /* A number that is wrong is worse than none. */
@@ -455,8 +466,6 @@ void sn_causal_answers_find(const struct sn_causal_log *log, struct sn_causal_an
 	out->rate_per_s = rate_of(log, out->settle_ns);
 
 	struct model_error model = model_error_of(log, out);
-	struct model_error of_slopes = { model.least / SPEEDUP_TYPICAL, model.share,
-					 out->carried_share / SPEEDUP_TYPICAL };
 
 	out->refusal = find_refusal(log, out->delay_error_share);
 	find_effects(log, &effects);
@@ -471,16 +480,19 @@ void sn_causal_answers_find(const struct sn_causal_log *log, struct sn_causal_an
 			.candidate = (uint32_t)c, .slope = NAN, .slope_low = NAN, .slope_high = NAN
 		};
 
+		double lever = slopes[c].lever;
+		struct model_error of_slope = { lever * model.least, model.share,
+						lever * model.carried };
+
 		if (slopes[c].blocks >= 2) {
-			double width =
-				with_model(half_width(&slopes[c]), slopes[c].mean, of_slopes);
+			double width = with_model(half_width(&slopes[c]), slopes[c].mean, of_slope);
 
 			answer.slope = slopes[c].mean;
 			answer.slope_low = slopes[c].mean - width;
 			answer.slope_high = slopes[c].mean + width;
 		}
 		find_points(&effects, &answer, model);
-		judge(&answer, slopes[c], typical, of_slopes.carried, count);
+		judge(&answer, slopes[c], typical, of_slope.carried, count);
 		if (out->refusal)
 			answer.verdict = SN_CAUSAL_UNKNOWN;
 		answer.reason =

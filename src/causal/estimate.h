@@ -74,6 +74,10 @@ void sn_causal_answers_free(struct sn_causal_answers *answers);
  *  gets how many blocks it rests on. For who decides what to measure next. */
 double sn_causal_slope_width(const struct sn_causal_log *log, int32_t candidate, uint32_t *blocks);
 
+/** Whether a slope that is known to `slope_width` (half of its interval, by noise alone) gets no more
+ *  experiments: `blocks` of them, over so many speed-ups. */
+bool sn_causal_is_narrow(double slope_width, size_t blocks, size_t speedups);
+
 /** What the program would gain at most from more of this code (the largest effect's point; NULL:
  *  none). */
 const struct sn_causal_point *sn_causal_best_point(const struct sn_causal_answer *answer);

@@ -25,6 +25,10 @@ static const char *reason_words(const char *reason)
 		{ "carried-over",
 		  "not settled: buffers between threads carry over from one experiment to the "
 		  "next; whole runs settle it (--progress end)" },
+		{ "method",
+		  "not settled, and as narrow as it gets: what the method may miss is more "
+		  "than the noise; other programs widen it, more experiments do not "
+		  "narrow it" },
 		{ "few-experiments", "not settled: few experiments were made, more narrow it "
 				     "(--max-time)" },
 	};

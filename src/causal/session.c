@@ -22,15 +22,12 @@ enum {
 	COOL_DOWN_NS = 10000000,	 /* between two: everybody forgets old debts */
 	POLL_LEAST_NS = 500000,
 	POLL_MOST_NS = 10000000,
-	/* of each speed-up, when a candidate is known well enough */
-	EACH_ENOUGH = 6,
 	/* what a refusal rests on: one burst of other programs is none */
 	REFUSAL_TRIALS_LEAST = 8,
 	REFUSAL_WANTED_LEAST_S = 4, /* CPU time that threads had or waited for */
 	REFUSAL_ASKED_LEAST_MS = 400,
 };
-#define WIDTH_ENOUGH 0.02
-#define UNREACHED_S  20
+#define UNREACHED_S 20
 /* A program that has heartbeats, but not the one that was named, may make that one a little later. */
 #define NO_BEAT_S 3
 
@@ -60,7 +57,7 @@ static bool is_known(const struct sn_causal_session *session, int32_t candidate)
 	uint32_t blocks;
 	double width = sn_causal_slope_width(session->log, candidate, &blocks);
 
-	return blocks >= EACH_ENOUGH * session->speedup_count && width < WIDTH_ENOUGH;
+	return sn_causal_is_narrow(width, blocks, session->speedup_count);
 }
 
 /* The candidate's speed-up in this block: its own random order, anew each time that it is through. */

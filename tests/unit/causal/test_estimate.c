@@ -236,6 +236,69 @@ TEST(width_is_infinite_without_blocks)
 	sn_causal_log_free(log);
 }
 
+/* One speed-up, in each block, with an effect of 0.066 and threads that waited for CPUs. */
+static void answer_one(double speedup, uint32_t blocks, double noise, int64_t queued_ns,
+		       struct sn_causal_log **log, struct sn_causal_answers *answers)
+{
+	struct maker m = { sn_causal_log_new(), .noise = noise, .level = 1 };
+	struct sn_causal_run run = { .asked_ns = 1000,
+				     .slept_ns = 1000,
+				     .ran_ns = 1000 - queued_ns,
+				     .queued_ns = queued_ns };
+
+	sn_random_seed(&m.random, 11);
+	m.log->kind = "end";
+	sn_vec_push(&m.log->runs, run);
+	add_candidate(&m, 0.2);
+	for (uint32_t block = 0; block < blocks; block++) {
+		add_trial(&m, block, SN_CAUSAL_BASELINE, 0, 0);
+		add_trial(&m, block, 0, speedup, 0.066);
+	}
+	*log = m.log;
+	sn_causal_answers_find(m.log, answers);
+}
+
+/* With one speed-up the slope is the effect over it, and its interval the effect's, too. */
+TEST(a_slope_errs_by_what_its_effects_do)
+{
+	const double tried[] = { 0.25, 0.5, 1 };
+
+	for (size_t i = 0; i < sizeof(tried) / sizeof(*tried); i++) {
+		struct sn_causal_log *log;
+		struct sn_causal_answers answers;
+		const struct sn_causal_answer *answer;
+
+		answer_one(tried[i], 12, 0.005, 60, &log, &answers);
+		answer = &answers.rows.items[0];
+		CHECK(answer->verdict == SN_CAUSAL_HELPS);
+		CHECK(fabs(answer->slope_low * tried[i] - answer->points[0].low) < 0.002);
+		CHECK(fabs(answer->slope_high * tried[i] - answer->points[0].high) < 0.002);
+		sn_causal_answers_free(&answers);
+		sn_causal_log_free(log);
+	}
+}
+
+/* More experiments are advised only where some would be made. */
+TEST(who_is_as_narrow_as_can_be_is_not_asked_for_more)
+{
+	struct sn_causal_log *log;
+	struct sn_causal_answers answers;
+
+	answer_one(1, 12, 0.005, 150, &log, &answers);
+	CHECK(answers.rows.items[0].verdict == SN_CAUSAL_UNKNOWN);
+	CHECK_STRING(answers.rows.items[0].reason, "method");
+	sn_causal_answers_free(&answers);
+	sn_causal_log_free(log);
+	answer_one(1, 12, 0.1, 150, &log, &answers);
+	CHECK_STRING(answers.rows.items[0].reason, "noise");
+	sn_causal_answers_free(&answers);
+	sn_causal_log_free(log);
+	answer_one(1, 5, 0.005, 150, &log, &answers);
+	CHECK_STRING(answers.rows.items[0].reason, "noise");
+	sn_causal_answers_free(&answers);
+	sn_causal_log_free(log);
+}
+
 /* Threads that wait for CPUs: no number is better than a wrong one. */
 TEST(queues_are_refused)
 {
