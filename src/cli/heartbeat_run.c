@@ -21,8 +21,6 @@
 #include "record/target.h"
 #include "wire/insert.h"
 
-extern char **environ;
-
 struct run {
 	struct sn_target target;
 	struct sn_inserts inserts;

@@ -353,9 +353,11 @@ static void bound_by_free_arithmetic(struct judge *j, struct sn_loop_advice *adv
 {
 	const struct sn_variant_figure *ls =
 		has(j, SN_VARIANT_LS) ? &j->figures[SN_VARIANT_LS] : NULL;
+	double most;
 
-	double most = ls ? ls->speedup_range.high * VARIANT_ERROR * loads_of_ls(j) : NAN;
-
+	if (!ls)
+		return;
+	most = ls->speedup_range.high * VARIANT_ERROR * loads_of_ls(j);
 	if (!(most < advice->range.high))
 		return;
 	advice->range.high = fmax(1, most);

@@ -181,12 +181,10 @@ static void same_losses_settle(struct sn_search *s)
 
 			if (b->is_left_out || !is_same_loss(s, a, b))
 				continue;
-			if (b->refined && k > i)
+			if (b->refined && (k > i || !a->refined))
 				is_told = true;
 			else if (k > i)
 				b->refined = true;
-			else if (b->refined && !a->refined)
-				is_told = true;
 		}
 		a->refined = is_told;
 	}
