@@ -229,7 +229,7 @@ for number, name in enumerate(options.changes):
     codes, elsewhere = codes_of(number, change)
     real, spread = truth_of(change)
     points = list(points_of(number, change, codes))
-    begin = (f"| {name} | {', '.join(f'`{code}`' for code in codes)} | {', '.join(f'{speedup:.2f}' for speedup in codes.values())} | {elsewhere:+.2f} | "
+    begin = (f"| {name.replace(' |', ',')} | {', '.join(f'`{code}`' for code in codes)} | {', '.join(f'{speedup:.2f}' for speedup in codes.values())} | {elsewhere:+.2f} | "
              f"{real:.3f} +- {spread:.3f} |")
     if not all(point for point, _, _ in points) or len(points) < len(codes):
         print(f"{begin} - | - | 0 | {', '.join(row['verdict'] + ': ' + row['reason'] for _, row, _ in points)} | - |", flush=True)
