@@ -23,7 +23,7 @@
 	50000000LL /* how long a phase's end may stop a thread, unless told else */
 
 enum {
-	SN_MONITOR_VERSION = 1,
+	SN_MONITOR_VERSION = 2,
 	SN_MONITOR_REQUESTS_MAX = 8,
 	SN_MONITOR_THREADS_MAX = 1024, /* by index of the data file; others have no slab */
 	SN_MONITOR_TEXT_MAX = 256,
@@ -70,6 +70,9 @@ struct sn_monitor_table {
 	int64_t stop_ns; /* how long the end of `last` may stop the thread; 0: not at all */
 	/* by the process */
 	_Atomic int64_t begun_ns, ended_ns;		   /* of the executions; CLOCK_MONOTONIC */
+	/* the execution that the sources were on from, and the first one without them again: a process may take the
+	 * table over too late for `first`, and a heartbeat may end several at once */
+	_Atomic uint32_t begun, ended;
 	_Atomic uint64_t minor_faults[2], major_faults[2]; /* of the process, at begin and end */
 };
 

@@ -156,9 +156,11 @@ def by_address(t, app):
     t.check(told == sorted(told) and {r['step'] for r in found['properties']} <= set(told),
             'the findings of each step are told, once', told)
     t.check(len(windows) >= 2, 'several steps were measured', windows)
-    # by the thread's CPU clock: 12 ms each, and what a system call or an interrupt adds
+    # An execution burns until the thread's CPU clock says 12 ms, the clock that the account reads: a window of n executions
+    # has n times that at least, on any machine. One counted that was not measured shows, however many there are. Above it
+    # is what a system call or an interrupt adds.
     each = [cpu / executions for executions, threads in windows for cpu in threads.values()]
-    t.check(all(.0115 < x < .018 for x in each), 'each window holds whole executions and nothing else', each)
+    t.check(all(.01199 < x < .018 for x in each), 'each window holds whole executions and nothing else', each)
     names = {p['name'] for r in found['properties'] for p in r['path']}
     t.check('heavy' in names and 'prologue' not in names, 'what is not in the phase is in no result', names)
     # a step that had none, since the program had ended, was evaluated on the last one that had some

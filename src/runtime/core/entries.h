@@ -20,6 +20,7 @@ struct sn_entry_stream {
 	struct sn_trace_writer writer;
 	uint64_t holder; /* frame of the function that writes at the moment; 0: none */
 	uint64_t time_tsc;
+	uint32_t window;		/* of sn_state, that the piece is of */
 	uint32_t unmeasured;		/* notes until one is measured */
 	uint16_t index[SN_ENTRY_INDEX]; /* number of an entry in the piece; 0: none */
 };
@@ -60,6 +61,9 @@ static inline uint16_t sn_entry_number(const struct sn_entry_stream *stream, con
 			  SN_ENTRY_BYTES);
 }
 
+/** Another window of an agent's has begun: a new piece, whose begin says which. */
+void sn_entries_begin_window(struct sn_entry_stream *stream);
+
 /** The stream to write to, held from here on. NULL: both are at work; the event is lost, counted. */
 static inline struct sn_entry_stream *sn_entries_hold(const struct sn_thread *self,
 						      struct sn_entries *entries,
@@ -77,6 +81,10 @@ static inline struct sn_entry_stream *sn_entries_hold(const struct sn_thread *se
 		}
 		stream->holder = at;
 		atomic_signal_fence(memory_order_seq_cst);
+		if (__builtin_expect(stream->window != atomic_load_explicit(&sn_state->windows,
+									    memory_order_relaxed),
+				     0))
+			sn_entries_begin_window(stream);
 		return stream;
 	}
 	sn_trace_lose(kind);

@@ -33,6 +33,15 @@ void *sn_entries_reserve(struct sn_entry_stream *stream, enum sn_trace_kind kind
 	return sn_trace_room(&stream->writer, bytes);
 }
 
+void sn_entries_begin_window(struct sn_entry_stream *stream)
+{
+	stream->window = atomic_load_explicit(&sn_state->windows, memory_order_relaxed);
+	if (!stream->writer.piece)
+		return;
+	sn_entries_put_time(stream);
+	sn_trace_give_slot(&stream->writer);
+}
+
 void *sn_entries_append(struct sn_entry_stream *stream, enum sn_trace_kind kind,
 			const struct sn_thread *self, const void *entry)
 {

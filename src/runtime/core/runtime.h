@@ -145,6 +145,8 @@ struct sn_state {
 	} own_maps[SN_OWN_MAPS_MAX];
 
 	_Atomic uint32_t has_finished;
+	/* raised where an agent has the sources begin and end (wire/monitor.h): what is counted up begins anew there */
+	_Atomic uint32_t windows;
 };
 
 struct sn_config {

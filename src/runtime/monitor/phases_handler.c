@@ -52,15 +52,17 @@ static void threads_resume(struct sn_thread *self)
 	sn_collect_resume(self);
 }
 
-static void sources_begin(struct sn_thread *self, int64_t now_ns)
+static void sources_begin(struct sn_thread *self, uint32_t execution, int64_t now_ns)
 {
 	struct sn_monitor *m = sn_monitor_here.segment;
 	struct sn_monitor_table *table = table_in_force();
 	int64_t begin_ns = sn_now_ns();
 
 	sn_monitor_here.is_on = true;
+	atomic_fetch_add(&sn_state->windows, 1);
 	if (wants(table, SN_MONITOR_ACCOUNTS))
 		sn_monitor_accounts(self, table, atomic_load(&m->taken), 0);
+	atomic_store_explicit(&table->begun, execution, memory_order_relaxed);
 	atomic_store_explicit(&table->begun_ns, now_ns, memory_order_relaxed);
 	if (wants(table, SN_MONITOR_SAMPLES)) {
 		atomic_fetch_and(&sn_header()->is_paused, ~(uint32_t)SN_PAUSED_BY_LAUNCHER);
@@ -72,6 +74,8 @@ static void sources_begin(struct sn_thread *self, int64_t now_ns)
 /* Other threads close their events at their next sample. */
 static void sources_end(struct sn_thread *self)
 {
+	if (sn_monitor_here.is_on)
+		atomic_fetch_add(&sn_state->windows, 1);
 	sn_monitor_here.is_on = false;
 	atomic_fetch_or(&sn_header()->is_paused, SN_PAUSED_BY_LAUNCHER);
 	if (self && !sn_state->is_sealed)
@@ -186,7 +190,7 @@ static void begin(struct sn_thread *self, int64_t now_ns)
 	sn_monitor_here.is_inside = true;
 	if (has_work() && !sn_monitor_here.is_on && next >= table_in_force()->first &&
 	    next <= table_in_force()->last)
-		sources_begin(self, now_ns);
+		sources_begin(self, next, now_ns);
 }
 
 static void end(struct sn_thread *self, uint32_t count, int64_t now_ns)
@@ -205,6 +209,7 @@ static void end(struct sn_thread *self, uint32_t count, int64_t now_ns)
 			sources_end(self);
 			if (wants(table, SN_MONITOR_ACCOUNTS))
 				sn_monitor_accounts(self, table, number, 1);
+			table->ended = ended;
 			table->ended_ns = now_ns;
 		}
 		atomic_store_explicit(&m->done, number, memory_order_release);

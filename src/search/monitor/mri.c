@@ -278,6 +278,7 @@ static void table_write(struct sn_mri *mri, struct sn_mri_process *p, uint32_t f
 	}
 	table->stop_ns = stop_ns;
 	table->begun_ns = table->ended_ns = 0;
+	table->begun = table->ended = 0;
 	atomic_store_explicit(&p->m->wanted, mri->number, memory_order_release);
 	p->takes_part = true;
 }
@@ -376,6 +377,14 @@ static void slabs_fetch(const struct sn_mri *mri, const struct sn_mri_process *p
 	}
 }
 
+/* As many as the sources were on for. The process may have ended one more than it had when it was asked. */
+static uint32_t executions_of(const struct sn_monitor_table *table)
+{
+	uint32_t begun = table->begun, ended = table->ended;
+
+	return ended > begun && begun >= table->first ? ended - begun : 0;
+}
+
 bool sn_mri_fetch(const struct sn_mri *mri, struct sn_mri_window *out)
 {
 	*out = (struct sn_mri_window){ .from_ns = INT64_MAX };
@@ -383,10 +392,10 @@ bool sn_mri_fetch(const struct sn_mri *mri, struct sn_mri_window *out)
 		const struct sn_mri_process *p = &mri->processes.items[i];
 		const struct sn_monitor_table *table = &p->m->tables[mri->number & 1];
 		int64_t from_ns = table->begun_ns, to_ns = table->ended_ns;
-		uint32_t executions = table->last - table->first + 1;
+		uint32_t executions = executions_of(table);
 
 		if (!p->takes_part || atomic_load(&p->m->done) != mri->number || from_ns <= 0 ||
-		    to_ns <= from_ns)
+		    to_ns <= from_ns || !executions)
 			continue;
 		out->processes++;
 		out->from_ns = from_ns < out->from_ns ? from_ns : out->from_ns;

@@ -146,6 +146,9 @@ TEST(the_same_executions_of_all_processes)
 	for (int i = 0; i < 2; i++) {
 		struct sn_monitor_table *table = &m[i]->tables[1];
 
+		/* the second one took the table over when execution 7 had begun */
+		table->begun = 7 + (uint32_t)i;
+		table->ended = 17;
 		table->begun_ns = 2000 + i;
 		table->ended_ns = 9000 + i;
 		table->minor_faults[1] = 5;
@@ -161,6 +164,14 @@ TEST(the_same_executions_of_all_processes)
 	REQUIRE(sn_mri_fetch(mri, &window));
 	CHECK(window.from_ns == 2000 && window.to_ns == 9001 && window.executions == 10 &&
 	      window.processes == 2);
+	REQUIRE(window.threads.count == 2 && window.faults.count == 2);
+	m[0]->done = 0; /* of the second one alone it is what its sources were on for */
+	sn_mri_window_free(&window);
+	REQUIRE(sn_mri_fetch(mri, &window));
+	CHECK_INT(window.executions, 9);
+	m[0]->done = 1;
+	sn_mri_window_free(&window);
+	REQUIRE(sn_mri_fetch(mri, &window));
 	REQUIRE(window.threads.count == 2 && window.faults.count == 2);
 	CHECK(window.threads.items[0].cpu_ns == 60 && window.threads.items[0].wait_cpu_ns == -1);
 	CHECK_INT(window.faults.items[0].minor, 5);
