@@ -304,9 +304,9 @@ static const char *passed_value(const char *value, bool is_path)
 /* What hosts need to search as the front does. The texts live as long as the process. */
 static void passed_list(const struct sn_args *args, word_vec *out)
 {
-	static const char *const passed[] = { "strategy", "start", "properties", "threshold",
-					      "severity", "steps", "arch",	 "suspend",
-					      "max-time", "fanout" };
+	static const char *const passed[] = { "strategy", "start",  "properties", "threshold",
+					      "severity", "steps",  "arch",	  "suspend",
+					      "max-time", "fanout", "budget" };
 
 	for (size_t i = 0; i < args->given_count; i++) {
 		const char *name = args->command->options[args->given[i].option].name;
@@ -341,11 +341,6 @@ static sn_status agents_check(const struct sn_args *args, struct sn_error *err)
 					    "--%s is for a search with an agent on each host: it "
 					    "needs --agents",
 					    of_hosts[i]);
-	if (phase && strcmp(phase, SN_PHASE_AUTO) && sn_args_value(args, "budget"))
-		return sn_error_set(
-			err, SN_ERR_USAGE,
-			"--budget is for further starts of a program, and with --phase at a "
-			"place there are none");
 	if (!agents)
 		return SN_OK;
 	if (!phase)

@@ -127,12 +127,46 @@ def starts(app):
     t.check('openmp' not in done.stderr, 'a program without a team is not started for it', done.stderr)
 
 
+REGIONS = '''property Regions(r: region(parallel)) {
+  condition region_calls(r) > 0;
+  confidence 1;
+  severity 0.5;
+  evidence calls = region_calls(r);
+}
+'''
+
+
+def phases(compiler, app):
+    """Each step has what was traced in its own executions, and nothing else."""
+    with open('regions.prop', 'w') as out:
+        out.write(REGIONS)
+    words = ('--properties', 'regions.prop', '--format', 'json', '--phase', 'imbalance', '--threshold', '0.01')
+    done = t.run('search', *words, '--budget', '1', '--start', 'Regions', app, 'imbalance', '120')
+    found = json.loads(done.stdout) if done.stdout else {'steps': [], 'properties': []}
+    # a step that had none, since the program had ended, was evaluated on the last one that had some
+    had = {s['step']: next(e['executions'] for e in found['steps'][s['step'] - 1::-1] if e['executions']) for s in found['steps']}
+    calls = [(r['evidence']['calls'], had[r['step']]) for r in rows(found, 'Regions')]
+    t.check(calls and all(a == b for a, b in calls), f'{compiler}: an execution of the phase has its one region', calls, found['steps'], done.stderr)
+    done = t.run('search', *words, '--budget', '1', app, 'imbalance', '160')
+    found = json.loads(done.stdout) if done.stdout else {'properties': [], 'not_measurable': []}
+    ends = [r for r in rows(found, 'ImbalanceInParallelRegion') if not r['refined']]
+    t.check(len(ends) == 1 and 'openmp' in ends[0]['sources'], f'{compiler}: in a phase, too, waits are those that were traced', told(found))
+    named = [n['property'] for n in found['not_measurable']]
+    t.check('TaskStarvation' not in named and 'SmallParallelRegion' not in named, f'{compiler}: and what they tell is measurable', named)
+    done = t.run('search', *words, '--budget', '0', app, 'imbalance', '80')
+    found = json.loads(done.stdout) if done.stdout else {'properties': [], 'not_measurable': []}
+    t.check(done.stderr.count('values of openmp are refused') == 1 and not any('openmp' in r['sources'] for r in found['properties'])
+            and 'SmallParallelRegion' in [n['property'] for n in found['not_measurable']],
+            f'{compiler}: a trace that took more than the budget has its values refused, and named', done.stderr, told(found))
+
+
 def main():
     built = dict(compilers())
     for compiler, app in built.items():
         for word, name in CAUSES.items():
             cause(compiler, app, word, name)
         calm(compiler, app)
+        phases(compiler, app)
     if shutil.which('gfortran'):
         with open('causes.f90', 'w') as out:
             out.write(FORTRAN)

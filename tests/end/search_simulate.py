@@ -13,7 +13,7 @@ import time
 
 from sonde_test import Test
 
-KEYS = {'schema', 'experiment', 'program', 'exit_status', 'strategy', 'mode', 'phase', 'steps', 'properties', 'not_measurable',
+KEYS = {'schema', 'experiment', 'program', 'exit_status', 'strategy', 'mode', 'severity_unit', 'phase', 'steps', 'properties', 'not_measurable',
         'agents', 'results', 'complete'}
 
 
@@ -94,6 +94,12 @@ def undisturbed(t, hosts, fanout, phases):
     t.equal(sorted(os.listdir(f'calm{hosts}')), ['scenario.json', 'search.journal', 'simulate.json'],
             'no secret and no spool is left')
     t.check(all_end(f'calm{hosts}'), 'no process is left', agents_left(f'calm{hosts}'))
+    rate, _ = simulate(t, '--severity', 'rate', '--fanout', fanout, '-o', f'rate{hosts}', 'calm.json')
+    resumed = t.run('search', '--resume', f'rate{hosts}', '--format', 'json')
+    goes_on = json.loads(resumed.stdout) if resumed.stdout else {}
+    t.equal([f.get('severity_unit') for f in (found, rate, goes_on)], ['lost', 'rate', 'rate'],
+            '--severity holds in a simulated search, and where another front goes on')
+    t.equal(goes_on.get('properties'), rate.get('properties'), 'which comes to the same rows')
     again = t.run('search', '--resume', f'calm{hosts}', '--format', 'json')
     t.equal(properties_text(again), properties_text(done), 'its folder gives the same result again')
     return found, properties_text(done)

@@ -64,6 +64,11 @@ void sn_collect_seal(struct sn_thread *self)
 	ALL(seal, self);
 }
 
+void sn_collect_settle(struct sn_thread *self)
+{
+	ALL(settle, self);
+}
+
 void sn_collect_thread_begin(struct sn_thread *thread, enum sn_thread_origin origin)
 {
 	ALL(thread_begin, thread, origin);

@@ -71,6 +71,8 @@ struct sn_collector {
 	void (*call_in)(struct sn_thread *thread);
 	/** Nothing of the collector may reach the thread until resume: it ends, or the image execs. */
 	void (*pause)(struct sn_thread *thread);
+	/** The window that an agent has measured ends: what is held back of any thread is told. */
+	void (*settle)(struct sn_thread *self);
 	/** The calling thread ends, and has not been accounted for. */
 	void (*thread_end)(struct sn_thread *self, int64_t now_ns);
 	/** Writes what is left of a thread: of the caller that ends (`is_ending`), or, when the image
@@ -155,6 +157,7 @@ void sn_collect_pause(struct sn_thread *thread);
 /** What pause does, of a thread that stays watched (core/breakpoints.h). */
 void sn_collect_hold(struct sn_thread *self);
 void sn_collect_call_in(struct sn_thread *thread);
+void sn_collect_settle(struct sn_thread *self);
 /** Pauses the collectors for all threads of the process. */
 void sn_collect_pause_all(void);
 void sn_collect_thread_end(struct sn_thread *self, int64_t now_ns);

@@ -74,6 +74,8 @@ static void sources_begin(struct sn_thread *self, uint32_t execution, int64_t no
 /* Other threads close their events at their next sample. */
 static void sources_end(struct sn_thread *self)
 {
+	if (sn_monitor_here.is_on && self)
+		sn_collect_settle(self);
 	if (sn_monitor_here.is_on)
 		atomic_fetch_add(&sn_state->windows, 1);
 	sn_monitor_here.is_on = false;

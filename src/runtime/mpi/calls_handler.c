@@ -59,7 +59,9 @@ struct sn_mpi_entry sn_mpi_enter(struct sn_mpi_call *call, uint32_t index)
 		entry.real = sn_mpi_absent(index);
 		return entry;
 	}
-	if (!self || !sn_is_active() || !sn_mpi_is_on || sn_is_paused())
+	/* messages are matched by their order: an agent's windows are cut out when they are read */
+	if (!self || !sn_is_active() || !sn_mpi_is_on ||
+	    (sn_is_paused() && !sn_config.settings.is_monitored))
 		return entry;
 	if (meaning == SN_MPI_MEANS_CONVERSION && index & 1)
 		return entry;

@@ -481,6 +481,30 @@ static void end_thread(struct sn_thread *self, int64_t now_ns)
 	sn_entries_end_thread(&worker->entries);
 }
 
+/* A region that has ended has its waits, although threads that sleep in the library have not asked yet. */
+static void settle_ended(struct sn_thread *self, struct sn_thread *thread)
+{
+	struct sn_openmp_worker *worker = worker_of(thread);
+	struct sn_openmp_team *team = atomic_load_explicit(&worker->pending, memory_order_acquire);
+
+	if (team && !atomic_load_explicit(&team->is_open, memory_order_acquire))
+		settle(self, worker_of(self), thread, worker);
+}
+
+static void settle_all(struct sn_thread *self)
+{
+	uint32_t count = atomic_load(&sn_state->next_block);
+
+	if (!sn_openmp_trace.is_on || !sn_state->trace)
+		return;
+	for (uint32_t i = 0; i < count && i < SN_BLOCKS_MAX; i++) {
+		struct sn_thread *thread = sn_state->blocks[i];
+
+		if (thread && atomic_load(&thread->is_live) == 1)
+			settle_ended(self, thread);
+	}
+}
+
 /* What is left when the image ends: bodies that go on, and waits nobody came back from. */
 static void account(struct sn_thread *thread, struct sn_writer *writer, int64_t now_ns,
 		    bool is_ending)
@@ -490,12 +514,10 @@ static void account(struct sn_thread *thread, struct sn_writer *writer, int64_t 
 	(void)writer, (void)now_ns;
 	if (!sn_openmp_trace.is_on || !sn_state->trace || !self)
 		return;
-	struct sn_openmp_worker *worker = worker_of(thread);
-	struct sn_openmp_team *team = atomic_load_explicit(&worker->pending, memory_order_acquire);
-	if (!is_ending && team && !atomic_load_explicit(&team->is_open, memory_order_acquire))
-		settle(self, worker_of(self), thread, worker);
+	if (!is_ending)
+		settle_ended(self, thread);
 	if (thread == self)
-		sn_entries_account(thread, &worker->entries);
+		sn_entries_account(thread, &worker_of(thread)->entries);
 }
 
 static bool install(enum sn_data_origin origin)
@@ -518,6 +540,7 @@ struct sn_collector sn_openmp_trace_collector = {
 	.scratch_bytes = sizeof(struct sn_openmp_worker),
 	.install = install,
 	.thread_begin = begin_thread,
+	.settle = settle_all,
 	.thread_end = end_thread,
 	.account = account,
 };

@@ -121,23 +121,6 @@ static void memory_collect(struct sn_recorded *r, uint32_t source)
 
 /* ---- a part of the run, with accounts of its own ---- */
 
-static bool is_process(const struct sn_process *process, int32_t pid, const char *host)
-{
-	return process->pid == pid && (!host || !strcmp(process->host, host));
-}
-
-/* The thread of the run with these numbers; SN_NONE: none is in scope. */
-static uint32_t thread_of(const struct sn_recorded *r, const struct sn_part_thread *a)
-{
-	const struct sn_experiment *e = r->profile->experiment;
-
-	for (uint32_t t = 0; t < e->threads.count; t++)
-		if (e->threads.items[t].tid == a->tid && r->thread_members[t] != SN_ALL &&
-		    is_process(&e->processes.items[e->threads.items[t].process], a->pid, a->host))
-			return t;
-	return SN_NONE;
-}
-
 static void part_threads_collect(struct sn_recorded *r, uint32_t source)
 {
 	uint32_t delay = sn_tables_column(r->tables, "run_delay", NULL);
@@ -145,7 +128,7 @@ static void part_threads_collect(struct sn_recorded *r, uint32_t source)
 
 	for (size_t i = 0; i < r->part->threads.count; i++) {
 		const struct sn_part_thread *a = &r->part->threads.items[i];
-		uint32_t t = a->cpu_ns < 0 ? SN_NONE : thread_of(r, a);
+		uint32_t t = a->cpu_ns < 0 ? SN_NONE : sn_recorded_part_thread(r, a);
 
 		if (t == SN_NONE)
 			continue;
@@ -163,8 +146,9 @@ static void part_faults_collect(struct sn_recorded *r, uint32_t source)
 
 	for (size_t i = 0; i < r->part->processes.count; i++)
 		for (uint32_t p = 0; p < e->processes.count; p++)
-			if (is_process(&e->processes.items[p], r->part->processes.items[i].pid,
-				       r->part->processes.items[i].host) &&
+			if (sn_recorded_is_process(&e->processes.items[p],
+						   r->part->processes.items[i].pid,
+						   r->part->processes.items[i].host) &&
 			    r->process_members[p] != SN_ALL) {
 				faults_add(r, source, r->process_members[p],
 					   r->part->processes.items[i].minor_faults,

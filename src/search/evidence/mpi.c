@@ -58,6 +58,13 @@ struct adding {
 	SN_VEC(struct peer) peers;
 };
 
+/* What an agent measures are whole executions of a phase: a call counts in that which it begins in. */
+static bool is_within(const struct sn_recorded *r, const struct sn_mpi_event *call)
+{
+	return !r->part || (call->t0_ns >= r->profile->filter.from_ns &&
+			    call->t0_ns <= r->profile->filter.to_ns);
+}
+
 /* NULL: nobody asks for what was called there. */
 static double *values_of(struct adding *a, uint32_t event)
 {
@@ -66,7 +73,7 @@ static double *values_of(struct adding *a, uint32_t event)
 	uint64_t thread = (uint64_t)a->first_thread[call->process] + call->thread, *at;
 
 	if (call->stack >= a->r->profile->program->stack_count || thread >= e->threads.count ||
-	    e->threads.items[thread].process != call->process ||
+	    e->threads.items[thread].process != call->process || !is_within(a->r, call) ||
 	    a->r->thread_members[thread] == SN_ALL)
 		return NULL;
 	at = sn_map_put(&a->place_of, thread << 32 | call->stack, NULL);
@@ -284,7 +291,7 @@ static void mpi_collect(struct sn_recorded *r)
 	struct sn_mpi *mpi = NULL;
 	uint32_t source;
 
-	if (r->part || r->profile->filter.from_ns || r->profile->filter.to_ns ||
+	if ((!r->part && (r->profile->filter.from_ns || r->profile->filter.to_ns)) ||
 	    sn_mpi_read(r->profile->experiment, &mpi, NULL) != SN_OK)
 		return;
 	if (mpi->is_traced && mpi->rank_count > 0) {
@@ -318,7 +325,10 @@ static const char *const times[] = { "late_sender",    "late_receiver",	     "wa
 const struct sn_source sn_source_mpi = {
 	.name = "mpi",
 	.measures = "waiting of ranks for each other by kind, and messages, exactly",
-	.needs = "a run that was recorded with --mpi; no filter by time",
+	.needs =
+		"a run that was recorded with --mpi; no filter by time; with --phase a program that is linked "
+		"with an MPI library",
+	.trace = SN_TRACE_MPI,
 	.costs = "what recording with --mpi costs",
 	.option = "mpi",
 	.gives = given,

@@ -333,6 +333,24 @@ static struct seen *waiting_see(const struct sn_recorded *r)
 	return seen;
 }
 
+/* How long each thread had no CPU for want of one, by the account of what was measured; 0: not known. */
+static double *delays_see(const struct sn_recorded *r)
+{
+	const struct sn_experiment *e = r->profile->experiment;
+	double *delays_s = sn_alloc_zeroed(e->threads.count + 1, sizeof(*delays_s));
+
+	for (uint32_t i = 0; !r->part && i < e->threads.count; i++)
+		delays_s[i] = fmax(0, (double)e->threads.items[i].account.wait_cpu_ns / 1e9);
+	for (size_t i = 0; r->part && i < r->part->threads.count; i++) {
+		uint32_t thread = sn_recorded_part_thread(r, &r->part->threads.items[i]);
+
+		if (thread != SN_NONE)
+			delays_s[thread] +=
+				fmax(0, (double)r->part->threads.items[i].wait_cpu_ns / 1e9);
+	}
+	return delays_s;
+}
+
 /* A thread that waits for its team loses nothing by having no CPU meanwhile. Without a CPU for want of one it is in
  * proportion to its CPU time, in waits as elsewhere. */
 static void delays_add(struct telling *t)
@@ -341,20 +359,21 @@ static void delays_add(struct telling *t)
 	uint32_t delay = sn_tables_column(t->r->tables, delay_name, NULL);
 	uint32_t off = sn_tables_column(t->r->tables, off_name, NULL);
 	struct seen *seen = waiting_see(t->r);
+	double *delays_s = delays_see(t->r);
 
 	sn_tables_complete(t->r->tables, delay);
 	sn_tables_complete(t->r->tables, off);
 	for (uint32_t i = 0; i < e->threads.count; i++) {
-		double delay_s = fmax(0, (double)e->threads.items[i].account.wait_cpu_ns / 1e9);
 		double spinning = seen[i].cpu_s > 0 ? seen[i].spinning_s / seen[i].cpu_s : 0;
 
 		if (t->r->thread_members[i] == SN_ALL)
 			continue;
-		sn_recorded_add(t->r, delay, t->source, SN_ALL, i, delay_s * spinning, NAN, 0);
+		sn_recorded_add(t->r, delay, t->source, SN_ALL, i, delays_s[i] * spinning, NAN, 0);
 		sn_recorded_add(t->r, off, t->source, SN_ALL, i,
 				fmax(0, t->waited_s[i] - seen[i].spinning_s - seen[i].blocked_s),
 				NAN, 0);
 	}
+	free(delays_s);
 	free(seen);
 }
 
@@ -380,13 +399,24 @@ static void tell(struct telling *t)
 	delays_add(t);
 }
 
+/* A part is a window of the agent's, which entries do not cross; another filter by time would cut through them. */
+static sn_status entries_read(const struct sn_recorded *r, struct sn_openmp **out)
+{
+	const struct sn_filter *filter = &r->profile->filter;
+
+	if (r->part)
+		return sn_openmp_read_between(r->profile->program, filter->from_ns, filter->to_ns,
+					      out, NULL);
+	return filter->from_ns || filter->to_ns ? SN_ERR_NO_DATA
+						: sn_openmp_read(r->profile->program, out, NULL);
+}
+
 static void openmp_collect(struct sn_recorded *r)
 {
 	struct telling t = { .r = r };
 	struct sn_openmp *openmp = NULL;
 
-	if (r->part || r->profile->filter.from_ns || r->profile->filter.to_ns ||
-	    sn_openmp_read(r->profile->program, &openmp, NULL) != SN_OK)
+	if (entries_read(r, &openmp) != SN_OK)
 		return;
 	t.openmp = openmp;
 	t.waited_s =
@@ -443,7 +473,10 @@ const struct sn_source sn_source_openmp = {
 	.measures =
 		"work and waiting of OpenMP teams by construct, regions, critical sections and tasks, "
 		"exactly",
-	.needs = "a run that was recorded with --openmp; no filter by time",
+	.needs =
+		"a run that was recorded with --openmp; no filter by time; with --phase a program that is linked "
+		"with an OpenMP library",
+	.trace = SN_TRACE_OPENMP,
 	.costs = "what recording with --openmp costs",
 	.option = "openmp",
 	.gives = given,

@@ -697,6 +697,23 @@ uint32_t sn_recorded_loop_region(const struct sn_recorded *r, uint32_t loop)
 	return SN_ALL;
 }
 
+bool sn_recorded_is_process(const struct sn_process *process, int32_t pid, const char *host)
+{
+	return process->pid == pid && (!host || !strcmp(process->host, host));
+}
+
+uint32_t sn_recorded_part_thread(const struct sn_recorded *r, const struct sn_part_thread *account)
+{
+	const struct sn_experiment *e = r->profile->experiment;
+
+	for (uint32_t t = 0; t < e->threads.count; t++)
+		if (e->threads.items[t].tid == account->tid && r->thread_members[t] != SN_ALL &&
+		    sn_recorded_is_process(&e->processes.items[e->threads.items[t].process],
+					   account->pid, account->host))
+			return t;
+	return SN_NONE;
+}
+
 void sn_recorded_add(struct sn_recorded *r, uint32_t column, uint32_t source, uint32_t region,
 		     uint32_t thread, double seconds, double samples, double error_s)
 {

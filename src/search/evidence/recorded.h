@@ -130,6 +130,11 @@ void sn_recorded_free(struct sn_recorded *recorded);
 
 /** The region of a loop of the program, of which one part stands for all; SN_ALL: it has none. */
 uint32_t sn_recorded_loop_region(const struct sn_recorded *recorded, uint32_t loop);
+/** Whether it has this number on this host (NULL: any). */
+bool sn_recorded_is_process(const struct sn_process *process, int32_t pid, const char *host);
+/** The thread of the run that a part's account is of; SN_NONE: none is in scope. */
+uint32_t sn_recorded_part_thread(const struct sn_recorded *recorded,
+				 const struct sn_part_thread *account);
 /** Adds seconds to a metric at a region (SN_ALL: none) and a thread of the run. `samples` NaN:
  *  counted; `error_s` NaN: by the samples. */
 void sn_recorded_add(struct sn_recorded *recorded, uint32_t column, uint32_t source,

@@ -5,6 +5,7 @@
 #define SN_SEARCH_EVIDENCE_SOURCES_H
 
 #include "search/evidence/recorded.h"
+#include "wire/trace.h"
 
 struct sn_source {
 	const char *name;     /* as `needs` of a metric has it */
@@ -13,6 +14,8 @@ struct sn_source {
 	const char *costs;
 	/* what a recording must be told to give it, as `sonde record` has it ("heap"); NULL: nothing */
 	const char *option;
+	/* what the trace is that it reads, enum sn_trace_kind; SN_TRACE_ACCOUNT: it reads none, or not of executions of a phase */
+	unsigned trace;
 	const char *const *gives; /* of the metrics that name it those it has; NULL: all */
 	const char *const *times; /* of these those that are longer where the run is; NULL: none */
 	/** Adds its values to the run's tables. */

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "search/online/nodes.h"
 #include "search/online/parts.h"
+#include "search/online/traced.h"
 
 /* A launcher may have to start the agent. */
 static const double page_wait_s = 20;
@@ -53,6 +54,7 @@ static int program_run(struct joining *j, const char *folder)
 		record.output = folder;
 		record.key = key.chars;
 		record.is_monitored = true;
+		sn_traced_add(j->options->program, &record);
 		record.prepared = prepared;
 		record.context = j;
 		result.exit_code = SN_EXIT_NOT_MEASURED;

@@ -32,6 +32,7 @@ struct sn_executions {
 	SN_VEC(struct sn_executions_part *) parts; /* of the steps so far */
 	uint32_t executions;
 	double measured_s;
+	uint32_t refused; /* bit i: sn_sources[i] was traced and took more than the budget */
 };
 
 /** Searches. SN_ERR_NO_DATA: there was no window. */

@@ -13,6 +13,7 @@
 #include "base/progress.h"
 #include "search/evidence/sources.h"
 #include "search/online/parts.h"
+#include "search/online/traced.h"
 
 /* How long a program waits for its agent to be there. */
 static const double page_wait_s = 5;
@@ -135,6 +136,29 @@ static void own_set(struct sn_executions_part *part, const struct sn_experiment 
 	part->filter.process_count = part->own.count;
 }
 
+/* A trace that took more than the budget made the program another one: its values are refused, and named. */
+static bool is_refused(struct sn_executions *s, const struct sn_experiment *e, uint32_t source)
+{
+	double share = sn_traced_share(e, sn_sources[source]);
+
+	if (share <= s->options->budget)
+		return false;
+	if (!s->options->is_quiet && !(s->refused & 1u << source))
+		fprintf(stderr,
+			"sonde: values of %s are refused: measuring them took %.2f %% of the CPU time, "
+			"more than the budget of %.2f %%\n",
+			sn_sources[source]->name, 100 * share, 100 * s->options->budget);
+	s->refused |= 1u << source;
+	return true;
+}
+
+static void sources_collect(struct sn_executions *s, struct sn_executions_part *p)
+{
+	for (uint32_t i = 0; sn_sources[i]; i++)
+		if (!is_refused(s, p->analysis->experiment, i))
+			sn_sources[i]->collect(p->recorded);
+}
+
 static sn_status part_open(struct sn_executions *s, const sn_windows *windows,
 			   struct sn_executions_part **out, struct sn_error *err)
 {
@@ -164,8 +188,7 @@ static sn_status part_open(struct sn_executions *s, const sn_windows *windows,
 	p->recorded = sn_recorded_of_part(p->analysis->profile, p->analysis->structures,
 					  sn_analysis_machine(p->analysis), &p->part,
 					  s->parts.count ? sn_vec_last(&s->parts)->recorded : NULL);
-	for (const struct sn_source *const *source = sn_sources; *source; source++)
-		(*source)->collect(p->recorded);
+	sources_collect(s, p);
 	*out = p;
 	return SN_OK;
 }
@@ -225,6 +248,7 @@ static struct sn_recorded *anew(void *context, struct sn_search *search,
 	if (s->found)
 		s->found(s, search);
 	part = part_next(s, step, &err);
+	search->refused |= s->refused;
 	return part ? part->recorded : NULL;
 }
 
@@ -242,8 +266,10 @@ sn_status sn_executions_search(struct sn_executions *s, struct sn_search **out,
 	if (!part)
 		return err->status;
 	status = sn_search_run(part->recorded, s->options->library, &options, out, err);
-	if (status == SN_OK)
+	if (status == SN_OK) {
 		phase_tell(s, *out);
+		(*out)->refused |= s->refused;
+	}
 	if (status == SN_OK && s->found)
 		s->found(s, *out);
 	return status;
@@ -473,6 +499,7 @@ sn_status sn_online_phases_at(const struct sn_online_options *options, struct sn
 	f->phase = *phase;
 	*phase = (struct sn_phase){ 0 };
 	record.is_monitored = true;
+	sn_traced_add(options->program, &record);
 	record.prepared = agent_begin;
 	record.round = options->is_quiet ? NULL : watch;
 	record.context = f;

@@ -1,6 +1,6 @@
 /* One cause of lost time in OpenMP, as its word says, which the program times itself: prints the thread-seconds lost, at least
  * and at most: threads that are let go late, for want of a CPU, wait longer than for what was planted.
- * Two threads. Threads are late because they sleep, so that the loss is the same on a busy machine. */
+ * Two threads; a number behind the word: so many rounds. Threads are late because they sleep, so that the loss is the same on a busy machine. */
 #include <omp.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -254,10 +254,11 @@ int main(int argc, char **argv)
 		       { "lock", locks },	   { "ordered", ordered }, { "tasks", tasks },
 		       { "small", small },	   { "calm", calm } };
 	const char *cause = argc > 1 ? argv[1] : "";
+	int rounds = argc > 2 ? atoi(argv[2]) : ROUNDS;
 
 	omp_init_lock(&lock);
 	for (size_t c = 0; c < sizeof(causes) / sizeof(*causes); c++)
-		for (int round = 0; !strcmp(causes[c].name, cause) && round < ROUNDS; round++)
+		for (int round = 0; !strcmp(causes[c].name, cause) && round < rounds; round++)
 			causes[c].run(round);
 	printf("%.6f %.6f\n", lost_s, lost_s + more_s);
 	return 0;

@@ -1,0 +1,72 @@
+/* Traces in a search with a phase: all of them from the program's start, as none can begin in the middle of messages. */
+#include "search/online/traced.h"
+
+#include <math.h>
+
+#include "base/text.h"
+#include "profile/category.h"
+#include "record/target.h"
+#include "search/online/libraries.h"
+#include "trace/trace.h"
+
+void sn_traced_add(const char *program, struct sn_record_options *record)
+{
+	struct sn_target target = { 0 };
+	sn_strings libraries = { 0 };
+	struct sn_error err;
+
+	if (sn_target_find(program, &target, &err) != SN_OK)
+		return; /* which starting it will tell */
+	sn_libraries_list(target.path, &libraries);
+	for (size_t i = 0; i < libraries.count; i++) {
+		const struct sn_module module = { .kind = SN_MODULE_FILE,
+						  .name = sn_base_name(libraries.items[i]),
+						  .path = libraries.items[i] };
+		enum sn_module_class class = sn_module_class_of(&module);
+
+		record->has_openmp |= class == SN_MODULE_CLASS_OPENMP;
+		record->mpi |= class == SN_MODULE_CLASS_MPI;
+	}
+	sn_vec_free_owned(&libraries);
+}
+
+static struct sn_trace_instant begin_of(const struct sn_trace_item *item)
+{
+	return (struct sn_trace_instant){ item->piece->base_tsc, item->piece->base_ns };
+}
+
+static double overhead_ns(const struct sn_experiment *e, unsigned kind)
+{
+	struct sn_trace_pieces pieces;
+	double sum = 0;
+
+	if (sn_trace_pieces_open(&pieces, e, (enum sn_trace_kind)kind, begin_of, NULL) != SN_OK)
+		return 0;
+	for (uint32_t p = 0; p < e->processes.count; p++)
+		sum += fmax(0, (double)sn_trace_overhead_ns(&pieces, p));
+	sn_trace_pieces_close(&pieces);
+	return sum;
+}
+
+/* In windows, which are all that is sampled; of MPI in the whole run. */
+static double cpu_ns(const struct sn_experiment *e, unsigned kind)
+{
+	double sum = 0, whole = 0;
+
+	for (size_t i = 0; i < e->samples.count; i++)
+		sum += (double)e->samples.items[i].cpu_ns;
+	for (size_t t = 0; kind == SN_TRACE_MPI && t < e->threads.count; t++) {
+		const struct sn_time_account *a = &e->threads.items[t].account;
+
+		whole += a->user_ns >= 0 && a->system_ns >= 0 ? (double)(a->user_ns + a->system_ns)
+							      : 0;
+	}
+	return fmax(sum, whole);
+}
+
+double sn_traced_share(const struct sn_experiment *e, const struct sn_source *source)
+{
+	double cpu = source->trace == SN_TRACE_ACCOUNT ? 0 : cpu_ns(e, source->trace);
+
+	return cpu > 0 ? fmin(1, overhead_ns(e, source->trace) / cpu) : 0;
+}

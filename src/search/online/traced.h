@@ -1,0 +1,16 @@
+/**
+ * What a program is traced for beside its samples, while executions of a phase are measured.
+ */
+#ifndef SN_SEARCH_ONLINE_TRACED_H
+#define SN_SEARCH_ONLINE_TRACED_H
+
+#include "experiment/experiment.h"
+#include "record/record.h"
+#include "search/evidence/sources.h"
+
+/** Adds traces of the runtimes that the loader maps for the program: OpenMP, MPI. They cost what the program uses of these. */
+void sn_traced_add(const char *program, struct sn_record_options *record);
+/** What the trace of a source took of the CPU time that was sampled, at least; 0: there is none. */
+double sn_traced_share(const struct sn_experiment *experiment, const struct sn_source *source);
+
+#endif
