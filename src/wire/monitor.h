@@ -69,7 +69,7 @@ struct sn_monitor_table {
 	struct sn_monitor_request requests[SN_MONITOR_REQUESTS_MAX];
 	int64_t stop_ns; /* how long the end of `last` may stop the thread; 0: not at all */
 	/* by the process */
-	_Atomic int64_t begun_ns, ended_ns;		   /* of the executions; CLOCK_MONOTONIC */
+	_Atomic int64_t begun_ns, ended_ns; /* of the executions; CLOCK_MONOTONIC */
 	/* the execution that the sources were on from, and the first one without them again: a process may take the
 	 * table over too late for `first`, and a heartbeat may end several at once */
 	_Atomic uint32_t begun, ended;
