@@ -516,7 +516,9 @@ for name, head, compiler, flags, before in (('team', TEAM, 'gcc', ('-fopenmp',),
     os.environ.pop('OMP_WAIT_POLICY')
     t.equal(run.returncode, 0, f'{name}: the program is what it was')
     t.check(0 < hits < 0.25 * samples, f'{name}: a tenth of one of two is in the code that the other one waits in', (hits, samples), run.stderr)
-    t.check(main_hits > 0.25 * main_samples, f'{name}: what the threads of a region do is called by who created it', (main_hits, main_samples))
+    # how much of the time ranks wait for each other is up to the machine's load: of their work exchange is a tenth, and main all
+    least = 0.25 if name == 'team' else 2 * hits / samples
+    t.check(main_hits > least * main_samples, f'{name}: what the threads of a region do is called by who created it', (main_hits, main_samples, hits, samples))
     share = {row['name']: row['cpu_share'] for row in t.show('causal', experiment=experiment)['rows']}
     t.check(0 < share['exchange'] < 0.25, f'{name}: and its share of CPU time has no waiting', share)
     t.check('main' in share, f'{name}: a second --target counts, too', share)
