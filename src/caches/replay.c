@@ -145,6 +145,86 @@ static bool window_passes(const struct sn_profile *profile, const struct sn_acce
 	       window->end_ns >= filter->from_ns;
 }
 
+static int by_place_in_time(const void *left, const void *right, void *context)
+{
+	const struct sn_access_window *windows = context;
+	const struct sn_access_window *x = &windows[*(const size_t *)left],
+				      *y = &windows[*(const size_t *)right];
+
+	return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
+}
+
+/* The window without what comes behind about so many accesses. */
+static const struct sn_access_window *
+cut(struct sn_replay *replay, const struct sn_access_window *window, uint64_t accesses_most)
+{
+	struct sn_access_window *copy = sn_arena_new(&replay->arena, struct sn_access_window);
+	struct sn_access_record *records =
+		sn_arena_array(&replay->arena, struct sn_access_record, window->record_count + 1);
+	uint64_t kept = 0;
+	uint32_t r = 0;
+
+	memcpy(records, window->records, window->record_count * sizeof(*records));
+	while (r < window->record_count && kept < accesses_most) {
+		uint32_t length = records[r].group_length;
+		uint64_t times;
+
+		if (!length || length > window->record_count - r)
+			length = window->record_count - r;
+		times = (accesses_most - kept) / length + 1;
+		for (uint32_t end = r + length; r < end; r++) {
+			if (records[r].count > times)
+				records[r].count = (uint32_t)times;
+			kept += records[r].count;
+		}
+	}
+	*copy = *window;
+	copy->records = records;
+	copy->record_count = r;
+	copy->end_ns = window->begin_ns + (int64_t)((double)(window->end_ns - window->begin_ns) *
+						    (double)kept / (double)window->accesses);
+	copy->accesses = kept;
+	copy->is_cut = true;
+	return copy;
+}
+
+/* Of each loop the first windows, until it has its part of the accesses: what follows in a loop finds its caches as what
+ * was before left them, so that nothing is left out between two windows. */
+static void plays_find(struct sn_replay *replay, const struct sn_profile *profile,
+		       uint64_t accesses_most)
+{
+	const struct sn_experiment *e = profile->experiment;
+	size_t *order = sn_alloc_zeroed(e->windows.count + 1, sizeof(*order));
+	struct sn_map of_loop = { 0 };
+	uint64_t loops = 0;
+
+	replay->plays = sn_alloc_zeroed(e->windows.count + 1, sizeof(struct sn_access_window *));
+	for (size_t w = 0; w < e->windows.count; w++) {
+		bool is_new;
+
+		order[w] = w;
+		sn_map_put(&of_loop, window_loop(profile, &e->windows.items[w]), &is_new);
+		loops += is_new;
+	}
+	if (e->windows.count)
+		qsort_r(order, e->windows.count, sizeof(*order), by_place_in_time,
+			e->windows.items);
+	for (size_t i = 0; i < e->windows.count; i++) {
+		const struct sn_access_window *window = &e->windows.items[order[i]];
+		uint64_t *played = sn_map_put(&of_loop, window_loop(profile, window), NULL);
+		uint64_t most = accesses_most / loops;
+
+		if (!window_passes(profile, window) || (accesses_most && *played >= most))
+			continue;
+		replay->plays[order[i]] = accesses_most && window->accesses > most - *played
+						  ? cut(replay, window, most - *played)
+						  : window;
+		*played += replay->plays[order[i]]->accesses;
+	}
+	sn_map_free(&of_loop);
+	free(order);
+}
+
 static uint32_t site_add(struct player *player, const struct sn_replay_site *site)
 {
 	uint64_t key = sn_hash_u64(site->link_addr) ^
@@ -448,10 +528,9 @@ static void process_play(struct sn_replay *replay, const struct sn_profile *prof
 	struct windows windows = { 0 };
 
 	for (size_t w = 0; w < e->windows.count; w++) {
-		const struct sn_access_window *window = &e->windows.items[w];
+		const struct sn_access_window *window = replay->plays[w];
 
-		if (e->threads.items[window->thread].process == process &&
-		    window_passes(profile, window))
+		if (window && e->threads.items[window->thread].process == process)
 			window_add(&player, window, &windows);
 	}
 	if (windows.items.count) {
@@ -562,11 +641,12 @@ static void loops_find(struct sn_replay *replay, const struct sn_profile *profil
 	const struct sn_experiment *e = profile->experiment;
 
 	for (size_t w = 0; w < e->windows.count; w++) {
-		const struct sn_access_window *window = &e->windows.items[w];
-		uint32_t loop = window_loop(profile, window);
+		const struct sn_access_window *window = replay->plays[w];
+		uint32_t loop;
 
-		if (!window_passes(profile, window))
+		if (!window)
 			continue;
+		loop = window_loop(profile, window);
 		window_count(loop_with(&replay->loops, loop, SN_NONE), window);
 		window_count(loop_with(&replay->thread_loops, loop, window->thread), window);
 	}
@@ -611,11 +691,10 @@ static void process_handed(struct sn_replay *replay, const struct sn_profile *pr
 	uint64_t first, last;
 
 	for (size_t w = 0; w < e->windows.count; w++) {
-		const struct sn_access_window *window = &e->windows.items[w];
+		const struct sn_access_window *window = replay->plays[w];
 		bool is_new;
 
-		if (e->threads.items[window->thread].process != process ||
-		    !window_passes(profile, window))
+		if (e->threads.items[window->thread].process != process || !replay->plays[w])
 			continue;
 		sn_map_put(&threads, window->thread, &is_new);
 		thread_count += is_new;
@@ -649,11 +728,12 @@ void sn_replay_handed_free(struct sn_replay_handed *handed)
 }
 
 struct sn_replay *sn_replay_new(const struct sn_profile *profile,
-				const struct sn_sim_config *config)
+				const struct sn_sim_config *config, uint64_t accesses_most)
 {
 	struct sn_replay *replay = sn_alloc_zeroed(1, sizeof(*replay));
 
 	replay->config = *config;
+	plays_find(replay, profile, accesses_most);
 	replay->data = sn_data_objects_new(profile->experiment);
 	for (uint32_t p = 0; p < profile->experiment->processes.count; p++)
 		process_play(replay, profile, p);
@@ -671,6 +751,7 @@ void sn_replay_free(struct sn_replay *replay)
 	sn_vec_free(&replay->shared);
 	sn_vec_free(&replay->loops);
 	sn_vec_free(&replay->thread_loops);
+	free(replay->plays);
 	sn_data_objects_free(replay->data);
 	sn_arena_free(&replay->arena);
 	free(replay);

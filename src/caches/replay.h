@@ -66,16 +66,19 @@ struct sn_replay {
 	sn_replay_loop_vec loops;		 /* of all threads */
 	sn_replay_loop_vec thread_loops;	 /* of each thread that has windows of it */
 	uint64_t windows, cut_windows, accesses; /* an access over two lines counts once here */
-	struct sn_data_objects *data;		 /* whose texts objects use */
+	const struct sn_access_window *
+		*plays; /* by the experiment's window: what was replayed of it; NULL: nothing */
+	struct sn_data_objects *data; /* whose texts objects use */
 	struct sn_arena arena;
 };
 
 /** How much of what a thread (SN_NONE: all) did in a loop was seen; NaN: unknown. */
 double sn_replay_seen_share(const struct sn_replay *replay, uint32_t loop, uint32_t thread);
 
-/** Replays all windows of threads that pass the profile's filter. The profile must outlive the result. */
+/** Replays windows of threads that pass the profile's filter: all, or of each loop the first ones, until so many accesses
+ * (0: any number) are shared out. The profile must outlive the result. */
 struct sn_replay *sn_replay_new(const struct sn_profile *profile,
-				const struct sn_sim_config *config);
+				const struct sn_sim_config *config, uint64_t accesses_most);
 void sn_replay_free(struct sn_replay *replay);
 
 /** Objects of which one thread wrote a line and another used it, in windows at any times. */

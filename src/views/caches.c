@@ -21,7 +21,7 @@ static struct sn_replay *replay_get(const struct sn_view_input *input)
 		return *input->replay;
 	if (!input->caches)
 		sn_sim_config_native(&native);
-	*input->replay = sn_replay_new(input->profile, input->caches ? input->caches : &native);
+	*input->replay = sn_replay_new(input->profile, input->caches ? input->caches : &native, 0);
 	return *input->replay;
 }
 

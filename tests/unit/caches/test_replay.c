@@ -65,7 +65,7 @@ static struct sn_access_record adds(uint64_t address)
 static struct sn_replay *replayed(void)
 {
 	fixture_profile(&f, NULL);
-	return sn_replay_new(f.profile, &config);
+	return sn_replay_new(f.profile, &config, 0);
 }
 
 static void end(struct sn_replay *replay)
@@ -104,6 +104,22 @@ TEST(instances_that_follow_find_the_caches_as_they_were)
 	CHECK_INT(misses(replay), LINES);
 	CHECK_INT(replay->windows, 5);
 	CHECK_INT(replay->accesses, 5 * LINES);
+	end(replay);
+}
+
+TEST(a_loop_is_replayed_until_it_has_its_part)
+{
+	struct sn_replay *replay;
+
+	begin(1);
+	for (uint64_t i = 0; i < 5; i++)
+		window(0, i, (int64_t)i * 100, (int64_t)i * 100 + 50, walk((i + 1) << 20));
+	fixture_profile(&f, NULL);
+	replay = sn_replay_new(f.profile, &config, 2 * LINES + LINES / 2);
+	CHECK_INT(replay->windows, 3);
+	CHECK(replay->accesses >= 2 * LINES + LINES / 2 && replay->accesses < 3 * LINES);
+	CHECK_INT(misses(replay), replay->accesses);
+	CHECK_INT(replay->cut_windows, 1);
 	end(replay);
 }
 
