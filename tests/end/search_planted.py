@@ -12,6 +12,7 @@ THREADS = r'''
 #include <time.h>
 #define KEPT __attribute__((noinline, noclone, noipa))
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t barrier;
 static volatile int is_done;
 static volatile double sink;
 static void work(double seconds)
@@ -36,6 +37,11 @@ KEPT void wait_actively(void)
 	while (!is_done)
 		__builtin_ia32_pause();
 }
+KEPT void step(double seconds)
+{
+	work(seconds);
+	pthread_barrier_wait(&barrier);
+}
 KEPT void touch(void)
 {
 	char *memory = mmap(NULL, 1 << 22, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -48,6 +54,9 @@ static void *other(void *what)
 	if (*(char *)what == 'l')
 		for (int i = 0; i < 20; i++)
 			hold();
+	else if (*(char *)what == 'b')
+		for (int i = 0; i < 20; i++)
+			step(.001); /* a twentieth of the other's */
 	else
 		wait_actively();
 	return NULL;
@@ -64,10 +73,14 @@ int main(int argc, char **argv)
 		work(.3);
 	if (what == 'f' || what == 'q')
 		return 0;
+	pthread_barrier_init(&barrier, NULL, 2);
 	pthread_create(&thread, NULL, other, &what);
 	if (what == 'l')
 		for (int i = 0; i < 20; i++)
 			hold();
+	else if (what == 'b')
+		for (int i = 0; i < 20; i++)
+			step(.02);
 	else
 		work(.3);
 	is_done = 1;
@@ -123,7 +136,7 @@ def places(rows, property):
 def threads(t):
     app = t.compile(THREADS, '-g', '-O1', '-pthread', output='./planted')
     found = {}
-    for what, property, place in (('l', 'LockContention', 'hold'), ('s', 'SpinWait', 'wait_actively'), ('f', 'MinorFaultStorm', 'touch')):
+    for what, property, place in (('l', 'LockContention', 'hold'), ('b', 'CondWait', 'step'), ('s', 'SpinWait', 'wait_actively'), ('f', 'MinorFaultStorm', 'touch')):
         t.run('record', '-q', '--clock', '1000', '-o', what, '--', app, what)
         found[what] = properties(t, what)
         t.check(place in places(found[what], property), f'{property} is found in {place}', [(r['property'], r['function']) for r in found[what]])
@@ -131,6 +144,14 @@ def threads(t):
     quiet = [r['property'] for r in properties(t, 'q')]
     wrong = [p for p in quiet if p in ('LockContention', 'SpinWait', 'CondWait', 'SemWait', 'JoinWait', 'HeapArenaContention', 'IOBlocked')]
     t.equal(wrong, [], 'a program that only works waits for nobody')
+
+
+def crash(t):
+    with open('crash.c', 'w') as out:
+        out.write('#include <signal.h>\nint main(void) { for (volatile long i = 0; i < 100000000; i++) ; raise(SIGSEGV); return 0; }\n')
+    app = t.compile('./crash.c', '-g', '-O1', output='./crash')
+    done = t.run('search', '-q', '--restarts', '0', app)
+    t.check('ended with status 139, as by signal 11' in done.stdout, 'a program that crashed is told as one', done.stdout)
 
 
 def ranks(t):
@@ -155,6 +176,7 @@ def ranks(t):
 def main():
     t = Test()
     threads(t)
+    crash(t)
     ranks(t)
     t.done()
 

@@ -183,17 +183,33 @@ static void missing_print(const struct sn_search *s, FILE *out)
 	sn_interner_free(&reasons);
 }
 
+static const char *plural(size_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+/* Exit statuses above are of signals, by the shell's rule. */
+enum { SIGNALLED = 128 };
+
 void sn_search_write_text(const struct sn_search *s, FILE *out)
 {
 	const struct sn_tables *t = s->recorded->tables;
+	size_t lanes = t->members[SN_KEY_THREAD].count;
 	uint32_t candidates = 0;
 
 	for (size_t i = 0; i < s->steps.count; i++)
 		candidates += s->steps.items[i].candidates;
 	fprintf(out,
-		"Search of %s, strategy %s: %zu steps, %u candidates; phase of %.3f s, %zu lanes\n\n",
-		sn_search_experiment_name(s), s->strategy->name, s->steps.count, candidates,
-		s->phase.mean_s, t->members[SN_KEY_THREAD].count);
+		"Search of %s, strategy %s: %zu step%s, %u candidate%s; phase of %.3f s, %zu lane%s\n\n",
+		sn_search_experiment_name(s), s->strategy->name, s->steps.count,
+		plural(s->steps.count), candidates, plural(candidates), s->phase.mean_s, lanes,
+		plural(lanes));
+	if (s->exit_status > SIGNALLED)
+		fprintf(out,
+			"The program ended with status %d, as by signal %d (%s): all this is of its run "
+			"until then\n\n",
+			s->exit_status, s->exit_status - SIGNALLED,
+			strsignal(s->exit_status - SIGNALLED));
 	fputs(s->options.severity == SN_SEVERITY_RATE
 		      ? "By rate, as each property defines it; what has none is time lost, as a share "
 			"of all lanes\n\n"

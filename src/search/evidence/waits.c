@@ -55,6 +55,9 @@ static enum column column_of(const struct sn_recorded *r, const struct sn_wait *
 	case SN_WAIT_JOIN:
 		return is_idle(r->profile, wait->thread) ? COLUMNS : JOIN;
 	case SN_WAIT_CONDITION:
+		/* at a barrier a thread waits for the others, however little it had to do */
+		if (name_has(program, called, "barrier"))
+			return CONDITION;
 		if (is_idle(r->profile, wait->thread))
 			return COLUMNS;
 		return name_has(program, called, "sem_") ? SEMAPHORE : CONDITION;
