@@ -151,7 +151,7 @@ def crash(t):
         out.write('#include <signal.h>\nint main(void) { for (volatile long i = 0; i < 100000000; i++) ; raise(SIGSEGV); return 0; }\n')
     app = t.compile('./crash.c', '-g', '-O1', output='./crash')
     done = t.run('search', '-q', '--restarts', '0', app)
-    t.check('ended with status 139, as by signal 11' in done.stdout, 'a program that crashed is told as one', done.stdout)
+    t.check('ended with status 139, as by signal 11' in done.stderr, 'a program that crashed is told as one', done.stderr)
 
 
 def ranks(t):
