@@ -146,6 +146,17 @@ def threads(t):
     t.equal(wrong, [], 'a program that only works waits for nobody')
 
 
+def users_property(t):
+    """On the experiment q of a program that only works: what refines a shipped property takes its place."""
+    with open('mine.prop', 'w') as out:
+        out.write('property Mine(r: region(loop)) refines HotRegion {\n  condition own(r) / (time(phase) * lanes) > 0.01;\n  confidence 0.5;\n'
+                  '  severity own(r) / (time(phase) * lanes);\n  evidence t = own(r);\n  explain "mine {t:time}";\n}\n')
+    rows = properties(t, 'q', '--properties', 'mine.prop')
+    mine = [(r['property'], r['refined']) for r in rows if r['property'] in ('Mine', 'HotRegion') and
+            r['region'] in {other['region'] for other in rows if other['property'] == 'Mine'}]
+    t.check(('Mine', False) in mine and ('HotRegion', True) in mine and ('Mine', True) not in mine, "a user's property is the leaf of what it refines", mine)
+
+
 def crash(t):
     with open('crash.c', 'w') as out:
         out.write('#include <signal.h>\nint main(void) { for (volatile long i = 0; i < 100000000; i++) ; raise(SIGSEGV); return 0; }\n')
@@ -176,6 +187,7 @@ def ranks(t):
 def main():
     t = Test()
     threads(t)
+    users_property(t)
     crash(t)
     ranks(t)
     t.done()

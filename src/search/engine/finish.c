@@ -158,15 +158,16 @@ static bool asks_no_more(const struct sn_property *a, const struct sn_property *
 }
 
 /* Two properties that look at the same metrics and come to the same loss: that of the region, and that of its worst thread,
- * which is said of the region, too. */
+ * which is said of the region, too. Of a property and what refines it the more special one is told (causes_settle). */
 static bool is_same_loss(const struct sn_search *s, const struct sn_finding *a,
 			 const struct sn_finding *b)
 {
 	const struct sn_property *p = sn_finding_property(s, a), *q = sn_finding_property(s, b);
 
 	return a != b && sn_finding_unit(s, a) != SN_SEVERITY_RATE && is_same_place(a, b) &&
-	       p != q && loss_of(a) > 0 && fabs(loss_of(a) - loss_of(b)) <= 1e-9 * loss_of(a) &&
-	       asks_no_more(p, q) && asks_no_more(q, p);
+	       p != q && !is_kind_of(s, p, q, 0) && !is_kind_of(s, q, p, 0) && loss_of(a) > 0 &&
+	       fabs(loss_of(a) - loss_of(b)) <= 1e-9 * loss_of(a) && asks_no_more(p, q) &&
+	       asks_no_more(q, p);
 }
 
 /* It counts once, and not at all where one of them is explained further. */
