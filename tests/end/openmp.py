@@ -190,10 +190,12 @@ int main(void)
 		n += c;
 		while (!omp_test_lock(&lock))
 			;
+#pragma omp atomic
 		n++;
 		omp_unset_lock(&lock);
 		omp_set_nest_lock(&nest);
 		omp_set_nest_lock(&nest);
+#pragma omp atomic
 		n++;
 		omp_unset_nest_lock(&nest);
 		omp_unset_nest_lock(&nest);

@@ -273,7 +273,7 @@ for why, files in broken.items():
 inlining = t.compile('''volatile unsigned long sink;
 static inline __attribute__((always_inline)) void mix(unsigned i) { sink ^= i; }
 __attribute__((noinline)) void short_work(void) { for (int i = 0; i < 200000; i++) sink += (unsigned)i; }
-__attribute__((noinline)) void long_work(void) { for (unsigned i = 0; i < 700000000u; i++) mix(i); }
+__attribute__((noinline)) void long_work(void) { for (unsigned i = 0; i < 2100000000u; i++) mix(i); }
 int main(void) { for (int i = 0; i < 1000; i++) short_work(); long_work(); return 0; }
 ''', '-O1', '-g', '-pg', output='./inlining.app')
 preload = t.compile(os.path.join(HERE, '../../examples/gmon_snapshots.c'), '-shared', '-fPIC', '-lpthread', output='./snapshots.so')

@@ -301,8 +301,9 @@ if shutil.which('mpicc.openmpi') and shutil.which('mpirun.openmpi'):
         source.write(RANKS)
     subprocess.run(['mpicc.openmpi', '-O1', '-g', 'ranks.c', '-o', 'ranks'], cwd=t.folder, check=True)
     env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1')
-    subprocess.run(['mpirun.openmpi', '--oversubscribe', '-n', '2', t.sonde, 'record', '-o', 'ranked', './ranks'], cwd=t.folder, env=env,
-                   stdin=subprocess.DEVNULL, capture_output=True, timeout=200)
+    ran = subprocess.run(['mpirun.openmpi', '--oversubscribe', '-n', '2', t.sonde, 'record', '-o', 'ranked', './ranks'], cwd=t.folder, env=env,
+                         stdin=subprocess.DEVNULL, capture_output=True, timeout=200)
+    t.equal(ran.returncode, 0, f'ranks are recorded: {ran.stderr[-2000:]}')
     summary = t.show('summary', experiment='ranked')
     waiting = [f for f in summary['findings'] if f['kind'] in ('mpi_wait', 'oversubscribed')]
     t.check(waiting and (re.search('PMPI_(Init|Barrier|Finalize)', waiting[0]['sentence']) or waiting[0]['kind'] == 'oversubscribed'),
