@@ -123,7 +123,7 @@ def starts(app):
     with open('alone.c', 'w') as out:
         out.write('int main(void) { volatile double s = 0; for (int i = 0; i < 100000000; i++) s += i; return 0; }')
     t.command('gcc', '-O1', 'alone.c', '-o', 'alone')
-    done = t.run('search', '--format', 'json', './alone')
+    done = t.run('search', '--format', 'json', '--budget', '1', './alone')
     t.check('openmp' not in done.stderr, 'a program without a team is not started for it', done.stderr)
 
 

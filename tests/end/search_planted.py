@@ -171,7 +171,7 @@ def ranks(t):
         return
     app = t.compile(MPI, '-O1', '-g', compiler='mpicc', output='./waits')
     for launch in ('mpirun --allow-run-as-root --oversubscribe -n 2', 'mpirun -n 2'):
-        done = t.run('search', '--format', 'json', '--threshold', '0.0001', '--launch', launch, app)
+        done = t.run('search', '--format', 'json', '--budget', '1', '--threshold', '0.0001', '--launch', launch, app)
         if done.returncode == 0:
             break
     rows = json.loads(done.stdout)['properties']
