@@ -75,9 +75,9 @@ def told(found):
     return [(r['property'], round(r['severity'], 3), r['refined']) for r in found['properties']]
 
 
-def costs(ends, least, most, what):
+def costs(ends, least, most, what, unseen=.2):
     severity = ends[0]['severity'] if ends else -1
-    t.check(least - max(.2 * least, .02) <= severity <= most + max(.2 * most, .02), what, severity, least, most)
+    t.check(least - max(unseen * least, .02) <= severity <= most + max(.2 * most, .02), what, severity, least, most)
 
 
 def cause(compiler, app, word, name):
@@ -85,7 +85,8 @@ def cause(compiler, app, word, name):
     ends = [r for r in rows(found, name) if not r['refined'] or word == 'loop']
     t.check(len(ends) == 1 and 'openmp' in ends[0]['sources'] and ends[0]['confidence'] == 1,
             f'{compiler}: {word} is {name}, by what was traced', told(found))
-    costs(ends, least, most, f'{compiler}: {word} costs what the program says')
+    # regions of some microseconds: the program's clock also sees what tracing costs (LLVM's library: 1.7 us a region)
+    costs(ends, least, most, f'{compiler}: {word} costs what the program says', .4 if word == 'small' else .2)
     t.check(any(p['name'] and 'parallel region' in p['name'] for r in ends[:1] for p in r['path']), f'{compiler}: {word} has its region',
             ends[:1])
     # LLVM's library tells of the master block that makes the tasks
