@@ -1,5 +1,6 @@
 """The critical path over threads, of programs whose path is known by construction."""
 import re
+import shutil
 
 from sonde_test import Test
 
@@ -9,7 +10,12 @@ program = t.compile('critical.c', '-O2', '-g', '-pthread')
 
 def run_of(what):
     """Records it: what it said its functions took, in all their calls and the last, and the path's time by function."""
-    run = t.run('record', '-q', '--sync=all', '-o', f'{what}.1', program, what)
+    for _ in range(3):  # again where the machine stood still: the path then has time that no function has
+        shutil.rmtree(f'{what}.1', ignore_errors=True)
+        run = t.run('record', '-q', '--sync=all', '-o', f'{what}.1', program, what)
+        rows = t.show('critical', f'{what}.1', '--all')['rows']
+        if sum(row['time_s'] for row in rows if not row['function']) <= 0.02 * sum(row['time_s'] for row in rows):
+            break
     t.equal((run.returncode, run.stderr), (0, ''), f'{what}: status and standard error')
     told, last = {}, {}
     for line in run.stdout.splitlines():
@@ -32,11 +38,10 @@ def run_of(what):
 
 
 def on_path(what, of, elapsed_s, **seconds):
-    """These functions have their time on the path, within 5 % of the run and 4 ms, in which a process starts. More of it may be theirs: that of the calls
-    between them, in which no sample fell; and what has no function, as where the machine stood still for up to 0.1 s."""
-    unseen_s = min(0.1, sum(time_s for name, time_s in of.items() if not name))
+    """These functions have their time on the path, within 5 % of the run. More of it may be theirs: that of the calls
+    between them, in which no sample fell."""
     for name, least_s in seconds.items():
-        t.check(of.get(name, 0) >= least_s - 0.05 * elapsed_s - 0.004 - unseen_s, f'{what}: {name} is on the path', of, least_s)
+        t.check(of.get(name, 0) >= least_s - 0.05 * elapsed_s, f'{what}: {name} is on the path', of, least_s)
 
 
 def beside(what, of, elapsed_s, **seconds):
@@ -72,8 +77,7 @@ on_path('fork_join', of, elapsed_s, serial=told['serial'], slow=told['slow'])
 beside('fork_join', of, elapsed_s, quick=0)
 
 told, last, of, rows, elapsed_s = run_of('children')
-# five processes: what each does before its first sample is of none of its functions
-on_path('children', of, elapsed_s, serial=told['serial'], slow=told['slow'] - 5 * 0.003)
+on_path('children', of, elapsed_s, serial=told['serial'], slow=told['slow'])
 t.equal(len({row['process'] for row in rows if row['function'] == 'slow'}), 5, 'children: each child is on the path')
 
 told, last, of, rows, elapsed_s = run_of('sleep')
