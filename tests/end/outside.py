@@ -142,8 +142,12 @@ run = t.run('show', 'waits', 'sonde.deep.1')
 t.check(run.returncode == 0 and 'outside' in run.stderr and run.stderr.count('\n') == 1, 'no table is empty without a word', run.stderr)
 rows = t.show('processes', experiment='sonde.deep.1')['rows']
 t.equal(len(rows), 2, 'an exec begins another image')
-share, depth = complete_share(data_of('sonde.deep.1'))
-t.check(share >= 0.999 and depth >= 205, '205 frames without frame pointers are complete', share, depth)
+data = data_of('sonde.deep.1')
+stacks = [data.frames(s[3]) for s in data.samples if not s[4] & 2]
+cut = [(flags, len(pcs)) for pcs, flags in stacks if not flags & 1]
+# a sample that falls into execve itself, once the kernel has taken the old image's memory away, has no stack to read
+t.check(cut in ([], [(16, 1)]), '205 frames without frame pointers are complete, but for one sample in the exec at most', cut, len(stacks))
+t.check(max(len(pcs) for pcs, _ in stacks) >= 205, 'and all of the 205 are there')
 
 app = t.compile(THREADS, '-O1', '-g', '-static', '-pthread', output='./threads')
 t.run('record', app)
