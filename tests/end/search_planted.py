@@ -89,6 +89,108 @@ int main(int argc, char **argv)
 }
 '''
 
+# what first and second call is the same function; second waits by itself, too, where it is told so
+SHARED = r'''
+#include <stdlib.h>
+#include <unistd.h>
+#define KEPT __attribute__((noinline, noclone, noipa))
+static int ends[2];
+static volatile double sink;
+#define TAKE                               \
+	char byte;                         \
+	if (read(ends[0], &byte, 1) != 1)  \
+		_exit(1);                  \
+	sink += byte
+KEPT void shared(void) { TAKE; }
+KEPT void own(void) { TAKE; }
+KEPT void first(int n)
+{
+	for (int i = 0; i < n; i++)
+		shared();
+}
+KEPT void second(int n, int of_its_own)
+{
+	for (int i = 0; i < n; i++)
+		shared();
+	for (int i = 0; i < of_its_own; i++)
+		own();
+}
+int main(int argc, char **argv)
+{
+	int n = atoi(argv[1]), of_its_own = atoi(argv[2]);
+	(void)argc;
+	if (pipe(ends))
+		return 1;
+	if (!fork()) {
+		for (int i = 0; i < 2 * n + of_its_own; i++) {
+			usleep(20000);
+			if (write(ends[1], "x", 1) != 1)
+				_exit(1);
+		}
+		_exit(0);
+	}
+	first(n);
+	second(n, of_its_own);
+	for (int i = 0; i < 30000000; i++)
+		sink += i;
+	return 0;
+}
+'''
+
+# main waits for the other thread in two functions
+CONDITIONS = r'''
+#include <pthread.h>
+#define KEPT __attribute__((noinline, noclone, noipa))
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int turn;
+static volatile double sink;
+static void work(int times)
+{
+	for (int i = 0; i < 1000000 * times; i++)
+		sink += i;
+}
+static void pass(int whose)
+{
+	pthread_mutex_lock(&mutex);
+	turn = whose;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&mutex);
+}
+#define AWAIT(whose)                                    \
+	pthread_mutex_lock(&mutex);                     \
+	while (turn != whose)                           \
+		pthread_cond_wait(&changed, &mutex);    \
+	pthread_mutex_unlock(&mutex)
+KEPT void wait_first(void) { AWAIT(0); }
+KEPT void wait_second(void) { AWAIT(0); }
+KEPT void wait_other(void) { AWAIT(1); }
+static void *other(void *argument)
+{
+	for (int i = 0; i < 20; i++) {
+		wait_other();
+		work(1);
+		pass(0);
+	}
+	return argument;
+}
+int main(void)
+{
+	pthread_t thread;
+	pthread_create(&thread, NULL, other, NULL);
+	for (int i = 0; i < 20; i++) {
+		work(8); /* waits of a thread that hardly works are no loss: a machine may be as busy as it likes */
+		pass(1);
+		if (i % 2)
+			wait_first();
+		else
+			wait_second();
+	}
+	pthread_join(thread, NULL);
+	return 0;
+}
+'''
+
 MPI = r'''
 #include <mpi.h>
 #include <time.h>
@@ -146,6 +248,32 @@ def threads(t):
     t.equal(wrong, [], 'a program that only works waits for nobody')
 
 
+def leaves(rows, property):
+    return [r for r in rows if r['property'] == property and not r['refined']]
+
+
+def told(rows, property):
+    return sorted((r['function'], round(r['severity'], 4)) for r in leaves(rows, property))
+
+
+def shared_callees(t):
+    """Leaves add up to the loss, each second once, also where two functions call one; where is the program's line."""
+    app = t.compile(SHARED, '-g', '-O1', output='./shares')
+    for n, of_its_own, where in ((8, 0, ['shared']), (6, 10, ['own', 'shared'])):
+        t.run('record', '-q', '-o', f'shared{of_its_own}', '--', app, str(n), str(of_its_own))
+        rows = properties(t, f'shared{of_its_own}')
+        all_of_it = [r['severity'] for r in rows if r['property'] == 'IOBlocked' and r['region_kind'] == 'program']
+        t.equal(sorted(r['function'] for r in leaves(rows, 'IOBlocked')), where, 'the leaves are in the functions that read')
+        t.within(sum(r['severity'] for r in leaves(rows, 'IOBlocked')), (all_of_it or [0])[0], .001, 'and add up to the loss of the program')
+    app = t.compile(CONDITIONS, '-g', '-O1', '-pthread', output='./conditions')
+    t.run('record', '-q', '-o', 'conditions.run', '--', app)
+    rows = properties(t, 'conditions.run')
+    t.check({'wait_first', 'wait_second'} <= {r['function'] for r in leaves(rows, 'CondWait')}, 'a condition that two functions wait for is told of each',
+            told(rows, 'CondWait'))
+    t.check(all(r['file'].endswith('.c') and r['line_first'] for r in leaves(rows, 'CondWait')) and
+            not any('nptl' in (r['file'] or '') for r in leaves(rows, 'CondWait')), 'with its lines', told(rows, 'CondWait'))
+
+
 def users_property(t):
     """On the experiment q of a program that only works: what refines a shipped property takes its place."""
     with open('mine.prop', 'w') as out:
@@ -187,6 +315,7 @@ def ranks(t):
 def main():
     t = Test()
     threads(t)
+    shared_callees(t)
     users_property(t)
     crash(t)
     ranks(t)

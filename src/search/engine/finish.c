@@ -12,20 +12,16 @@
  * axis: "the smallest region with 80 % of the loss"). */
 static const double explains = 0.8;
 
-/* Whether region `inner` is `outer` or on the way that most of its time takes below it. */
-static bool is_inside(const struct sn_search *s, uint32_t inner, uint32_t outer)
-{
-	size_t count;
-	uint32_t *path;
-	bool found = outer == SN_ALL || inner == outer;
+struct settling {
+	struct sn_search *s;
+	struct sn_nesting *nesting;
+};
 
-	if (found || inner == SN_ALL)
-		return found;
-	path = sn_search_path(s, inner, &count);
-	for (size_t i = 0; i < count && !found; i++)
-		found = path[i] == outer;
-	free(path);
-	return found;
+static double share_inside(const struct settling *x, const struct sn_finding *inner,
+			   const struct sn_finding *outer)
+{
+	return sn_nesting_share(x->nesting, sn_finding_property(x->s, inner), outer->what.region,
+				inner->what.region);
 }
 
 static double loss_of(const struct sn_finding *f)
@@ -49,68 +45,122 @@ static bool is_kind_of(const struct sn_search *s, const struct sn_property *prop
 	return false;
 }
 
-/* The same property directly inside: no other finding of it lies between. */
-static bool is_next_inside(const struct sn_search *s, const struct sn_finding *inner,
+static bool is_same_inside(const struct settling *x, const struct sn_finding *inner,
 			   const struct sn_finding *outer)
 {
-	if (inner == outer || inner->what.property != outer->what.property ||
-	    inner->what.data != outer->what.data || inner->what.region == outer->what.region ||
-	    !is_inside(s, inner->what.region, outer->what.region))
-		return false;
-	for (size_t i = 0; i < s->findings.count; i++) {
-		const struct sn_finding *f = &s->findings.items[i];
+	return inner != outer && inner->what.property == outer->what.property &&
+	       inner->what.data == outer->what.data && inner->what.region != outer->what.region &&
+	       share_inside(x, inner, outer) > 0;
+}
 
-		if (f != inner && f != outer && f->what.property == outer->what.property &&
-		    f->what.data == outer->what.data && f->what.region != inner->what.region &&
-		    f->what.region != outer->what.region &&
-		    is_inside(s, inner->what.region, f->what.region) &&
-		    is_inside(s, f->what.region, outer->what.region))
+/* The same property directly inside: no other finding of it lies between. */
+static bool is_next_inside(const struct settling *x, const struct sn_finding *inner,
+			   const struct sn_finding *outer)
+{
+	if (inner->is_left_out || !is_same_inside(x, inner, outer))
+		return false;
+	for (size_t i = 0; i < x->s->findings.count; i++) {
+		const struct sn_finding *f = &x->s->findings.items[i];
+
+		if (!f->is_left_out && is_same_inside(x, inner, f) && is_same_inside(x, f, outer))
 			return false;
 	}
 	return true;
 }
 
-/* All that lies inside a finding which explains it better goes. */
-static void inside_leave_out(struct sn_search *s, const struct sn_finding *outer)
+/* All that lies inside a finding which explains it better goes; true: there was such. */
+static bool inside_leave_out(const struct settling *x, const struct sn_finding *outer)
 {
-	for (size_t i = 0; i < s->findings.count; i++) {
-		struct sn_finding *f = &s->findings.items[i];
+	bool has_left = false;
 
-		if (f != outer && f->what.property == outer->what.property &&
-		    f->what.data == outer->what.data && f->what.region != outer->what.region &&
-		    is_inside(s, f->what.region, outer->what.region))
-			f->is_left_out = true;
+	for (size_t i = 0; i < x->s->findings.count; i++) {
+		struct sn_finding *f = &x->s->findings.items[i];
+
+		if (f->is_left_out || !is_same_inside(x, f, outer))
+			continue;
+		f->is_left_out = true;
+		f->refined = false;
+		has_left = true;
+	}
+	return has_left;
+}
+
+/* True: something inside was left out. */
+static bool place_settle(const struct settling *x, struct sn_finding *outer)
+{
+	double inside = 0;
+	bool has_inside = false;
+
+	for (size_t k = 0; k < x->s->findings.count; k++) {
+		const struct sn_finding *inner = &x->s->findings.items[k];
+
+		if (!is_next_inside(x, inner, outer))
+			continue;
+		inside += loss_of(inner) * share_inside(x, inner, outer);
+		has_inside = true;
+	}
+	/* rates of places do not add up: the inner ones say more */
+	outer->refined = has_inside && (sn_finding_unit(x->s, outer) == SN_SEVERITY_RATE ||
+					inside >= explains * loss_of(outer));
+	return has_inside && !outer->refined && inside_leave_out(x, outer);
+}
+
+/* Functions of the C library say what is waited in, not where: their callers in the program do. */
+static bool is_of_c_library(const struct sn_finding *f)
+{
+	const struct sn_recorded *r = f->recorded;
+	const struct sn_program *program = r->profile ? r->profile->program : NULL;
+	uint32_t function = SN_NONE, module;
+	enum sn_module_class class;
+
+	if (program && f->what.region < r->tables->members[SN_KEY_REGION].count)
+		function = r->region_functions[f->what.region];
+	if (function == SN_NONE)
+		return false;
+	module = program->functions.items[function].module;
+	class = program->module_classes[module == SN_NONE ? program->experiment->modules.count
+							  : module];
+	return class == SN_MODULE_CLASS_LIBC || class == SN_MODULE_CLASS_LOADER ||
+	       class == SN_MODULE_CLASS_ALLOCATOR;
+}
+
+/* Where the same is told of a caller. */
+static void library_leave_out(const struct settling *x)
+{
+	for (size_t i = 0; i < x->s->findings.count; i++) {
+		struct sn_finding *f = &x->s->findings.items[i];
+
+		if (sn_search_is_exclusive(sn_finding_property(x->s, f)) || !is_of_c_library(f))
+			continue;
+		for (size_t k = 0; k < x->s->findings.count && !f->is_left_out; k++)
+			f->is_left_out = is_same_inside(x, f, &x->s->findings.items[k]) &&
+					 !is_of_c_library(&x->s->findings.items[k]);
 	}
 }
 
-/* Places, from the outermost on: down as long as the regions inside have four fifths. Regions with
+/* Places, from the outermost on: down as long as the regions inside have four fifths. What several regions share is left out
+ * by any of them that it does not explain, and then explains none of the others either: so they are asked again. Regions with
  * exclusive times are not nested in this sense. */
-static void places_settle(struct sn_search *s)
+static void places_settle(const struct settling *x)
 {
-	for (size_t i = 0; i < s->findings.count; i++) {
-		struct sn_finding *outer = &s->findings.items[i];
-		double inside = 0;
-		bool has_inside = false;
+	bool has_left = true;
 
-		if (outer->is_left_out || sn_search_is_exclusive(sn_finding_property(s, outer)))
-			continue;
-		for (size_t k = 0; k < s->findings.count; k++)
-			if (is_next_inside(s, &s->findings.items[k], outer)) {
-				inside += loss_of(&s->findings.items[k]);
-				has_inside = true;
-			}
-		if (!has_inside)
-			continue;
-		/* rates of places do not add up: the inner ones say more */
-		outer->refined = sn_finding_unit(s, outer) == SN_SEVERITY_RATE ||
-				 inside >= explains * loss_of(outer);
-		if (!outer->refined)
-			inside_leave_out(s, outer);
+	while (has_left) {
+		has_left = false;
+		for (size_t i = 0; i < x->s->findings.count; i++) {
+			struct sn_finding *outer = &x->s->findings.items[i];
+
+			if (!outer->is_left_out &&
+			    !sn_search_is_exclusive(sn_finding_property(x->s, outer)))
+				has_left |= place_settle(x, outer);
+		}
 	}
 }
 
-static void causes_settle(struct sn_search *s)
+static void causes_settle(const struct settling *x)
 {
+	struct sn_search *s = x->s;
+
 	for (size_t i = 0; i < s->findings.count; i++) {
 		struct sn_finding *general = &s->findings.items[i];
 		const struct sn_property *property = sn_finding_property(s, general);
@@ -118,8 +168,8 @@ static void causes_settle(struct sn_search *s)
 		for (size_t k = 0; k < s->findings.count && !general->refined; k++) {
 			const struct sn_finding *special = &s->findings.items[k];
 
-			if (!special->is_left_out && special != general &&
-			    is_inside(s, special->what.region, general->what.region) &&
+			if ((!special->is_left_out || is_of_c_library(special)) &&
+			    special != general && share_inside(x, special, general) > 0 &&
 			    is_kind_of(s, sn_finding_property(s, special), property, 0))
 				general->refined = true;
 		}
@@ -237,8 +287,12 @@ static int findings_compare(const void *left, const void *right)
 /* Outer regions come before inner ones: they were found in earlier steps. */
 void sn_search_finish(struct sn_search *s)
 {
-	places_settle(s);
-	causes_settle(s);
+	struct settling settling = { s, sn_nesting_new(s) };
+
+	library_leave_out(&settling);
+	places_settle(&settling);
+	causes_settle(&settling);
+	sn_nesting_free(settling.nesting);
 	same_losses_settle(s);
 	axes_settle(s);
 	if (s->findings.count)

@@ -19,6 +19,14 @@ bool sn_search_is_refused(const struct sn_search *search, const struct sn_metric
 /** The ends of a severity's 95 % interval; a rate has no upper bound. */
 double sn_finding_low(const struct sn_finding *finding);
 double sn_finding_high(const struct sn_search *search, const struct sn_finding *finding);
+/** Which part of the time of regions that findings are at lies inside which others; borrows the search. */
+struct sn_nesting;
+struct sn_nesting *sn_nesting_new(const struct sn_search *search);
+void sn_nesting_free(struct sn_nesting *nesting);
+/** The share of the time of `inner` (CPU time, blocked time or both, as the property is of) that `outer`
+ *  (SN_ALL: the whole program) contains; 0: not inside. */
+double sn_nesting_share(const struct sn_nesting *nesting, const struct sn_property *property,
+			uint32_t outer, uint32_t inner);
 /** Says which findings others explain, leaves parts out, and orders by severity. */
 void sn_search_finish(struct sn_search *search);
 

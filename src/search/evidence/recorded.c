@@ -600,17 +600,24 @@ static void edges_find(struct sn_recorded *r)
 	struct edge_sums sums = { .r = r };
 
 	r->region_ns = sn_alloc_zeroed(regions, sizeof(*r->region_ns));
+	r->stack_times =
+		sn_alloc_zeroed(r->profile->program->stack_count + 1, sizeof(*r->stack_times));
 	r->main_parents = sn_alloc(regions * sizeof(uint32_t));
 	memset(r->main_parents, 0xff, regions * sizeof(uint32_t));
-	for (size_t i = 0; i < r->cells.count; i++)
+	for (size_t i = 0; i < r->cells.count; i++) {
 		edges_add(&sums, r->cells.items[i].stack, r->cells.items[i].cpu_ns);
+		r->stack_times[r->cells.items[i].stack].cpu_ns += r->cells.items[i].cpu_ns;
+	}
 	for (size_t i = 0; i < e->waits.count; i++) {
 		const struct sn_wait *wait = &e->waits.items[i];
 		uint32_t stacks = r->profile->program->stack_count;
+		uint32_t stack = wait->stack < stacks ? wait->stack : stacks;
+		uint64_t ns = sn_profile_wait_ns(r->profile, wait);
 
-		if (r->thread_members[wait->thread] != SN_ALL)
-			edges_add(&sums, wait->stack < stacks ? wait->stack : stacks,
-				  sn_profile_wait_ns(r->profile, wait));
+		if (r->thread_members[wait->thread] == SN_ALL)
+			continue;
+		edges_add(&sums, stack, ns);
+		r->stack_times[stack].blocked_ns += ns;
 	}
 	/* loops that ran as copies are there, too, where no sample met them */
 	for (size_t i = 0; i < e->instances.count; i++)
@@ -680,6 +687,7 @@ void sn_recorded_free(struct sn_recorded *r)
 	free(r->region_functions);
 	free(r->region_loops);
 	free(r->region_ns);
+	free(r->stack_times);
 	free(r->teams);
 	free(r);
 }

@@ -99,6 +99,10 @@ struct sn_recorded {
 	uint32_t *main_parents;		       /* by region: where most of its time comes from */
 	uint32_t *region_functions, *region_loops; /* by region: of the program, or SN_NONE */
 	uint64_t *region_ns;			   /* by region: CPU and blocked, all threads */
+	/* by stack, as `stacks`: of all threads; NULL: of tables alone */
+	struct sn_stack_time {
+		uint64_t cpu_ns, blocked_ns;
+	} * stack_times;
 	uint32_t *teams; /* by process member: threads that OpenMP keeps */
 	bool has_ranks;
 };
