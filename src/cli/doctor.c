@@ -21,6 +21,7 @@
 #include "cli/command.h"
 #include "code/image.h"
 #include "code/xz.h"
+#include "exchange/export.h"
 #include "machine/caches.h"
 #include "machine/machine.h"
 #include "search/link/link.h"
@@ -439,6 +440,18 @@ static void agents_check(struct examination *x)
 		    "install libzmq5, and libzmq3-dev before sonde is built", "%s", err.sentence);
 }
 
+static void otf2_check(struct examination *x)
+{
+	struct sn_error err;
+
+	if (sn_export_otf2_check(&err) == SN_OK)
+		row(x, "libotf2", OK, "", "", "traces can be written in OTF2");
+	else
+		row(x, "libotf2", LIMITED, "sonde export --to otf2 writes nothing",
+		    "install libopen-trace-format2-10, and libotf2-trace-dev before sonde is built",
+		    "%s", err.sentence);
+}
+
 static void runtime_check(struct examination *x)
 {
 	if (!sn_can_unpack_xz())
@@ -525,6 +538,7 @@ static void examine(struct examination *x, const struct sn_args *args)
 	steal_check(x);
 	runtime_check(x);
 	agents_check(x);
+	otf2_check(x);
 	clock_check(x);
 	timer_check(x);
 	counters_check(x);

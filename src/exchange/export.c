@@ -111,15 +111,19 @@ static sn_status export_folded(const struct sn_profile *profile,
 
 static const struct sn_export_format export_formats[] = {
 	{ "folded", "folded", "folded stacks: one line a call path, for flame graph tools",
-	  export_folded },
+	  export_folded, NULL },
 	{ "speedscope", "speedscope.json", "speedscope: call paths of each thread in time",
-	  sn_export_speedscope },
+	  sn_export_speedscope, NULL },
 	{ "pprof", "pb.gz", "pprof: call paths with addresses, lines and inlined functions",
-	  sn_export_pprof },
+	  sn_export_pprof, NULL },
 	{ "callgrind", "callgrind", "callgrind: lines and calls, for KCachegrind",
-	  sn_export_callgrind },
-	{ "chrome", "trace.json", "Chrome trace: a timeline, also for Perfetto", sn_export_chrome },
-	{ NULL, NULL, NULL, NULL },
+	  sn_export_callgrind, NULL },
+	{ "chrome", "trace.json", "Chrome trace: a timeline, also for Perfetto", sn_export_chrome,
+	  NULL },
+	{ "otf2", "otf2",
+	  "OTF2: MPI calls, messages and functions of each thread, for Vampir and its kin", NULL,
+	  sn_export_otf2 },
+	{ NULL, NULL, NULL, NULL, NULL },
 };
 
 const struct sn_export_format *sn_export_find(const char *name)

@@ -27,7 +27,15 @@ struct sn_export_format {
 	sn_status (*write)(const struct sn_profile *profile,
 			   const struct sn_export_options *options, FILE *out,
 			   struct sn_error *err);
+	/** In place of it, of a format of several files: fills a folder, which is there and empty. The caller
+	 *  removes it after an error. */
+	sn_status (*write_folder)(const struct sn_profile *profile,
+				  const struct sn_export_options *options, const char *folder,
+				  struct sn_error *err);
 };
+
+/** Whether --to otf2 can be written here; else why not (SN_ERR_UNSUPPORTED). */
+sn_status sn_export_otf2_check(struct sn_error *err);
 
 /** The format of this name, or NULL. */
 const struct sn_export_format *sn_export_find(const char *name);

@@ -46,5 +46,8 @@ sn_status sn_export_callgrind(const struct sn_profile *profile,
 sn_status sn_export_chrome(const struct sn_profile *profile,
 			   const struct sn_export_options *options, FILE *out,
 			   struct sn_error *err);
+/** Needs libotf2: SN_ERR_UNSUPPORTED without it. */
+sn_status sn_export_otf2(const struct sn_profile *profile, const struct sn_export_options *options,
+			 const char *folder, struct sn_error *err);
 
 #endif

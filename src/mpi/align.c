@@ -117,6 +117,8 @@ static void shift_all(struct aligner *a)
 		mpi->events.items[i].t0_ns += shift;
 		mpi->events.items[i].t1_ns += shift;
 	}
+	for (size_t p = 0; p < a->build->experiment->processes.count; p++)
+		mpi->shifts_ns[p] = a->shift_ns[a->build->domains[p]];
 	for (uint32_t d = 0; d < a->count; d++) {
 		if (!a->is_set[d])
 			mpi->is_aligned = false;

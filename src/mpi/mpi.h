@@ -117,6 +117,7 @@ struct sn_mpi {
 	int32_t *ranks;	    /* by process; -1: it did not come past MPI_Init */
 	uint32_t *worlds;   /* by process: programs of one experiment have worlds of their own */
 	int32_t rank_count; /* greatest rank + 1 */
+	int64_t *shifts_ns; /* by process: what the alignment added to its events' times */
 	int64_t clock_error_ns; /* of the alignment of hosts; 0: one host */
 	bool is_aligned;	/* false: hosts exchanged no messages in both directions */
 	uint32_t host_count;

@@ -408,6 +408,7 @@ static struct sn_mpi *mpi_new(size_t process_count)
 
 	mpi->ranks = sn_alloc_zeroed(process_count + 1, sizeof(*mpi->ranks));
 	mpi->worlds = sn_alloc_zeroed(process_count + 1, sizeof(*mpi->worlds));
+	mpi->shifts_ns = sn_alloc_zeroed(process_count + 1, sizeof(*mpi->shifts_ns));
 	for (size_t p = 0; p < process_count; p++) {
 		mpi->ranks[p] = -1;
 		mpi->worlds[p] = SN_NONE;
@@ -475,6 +476,7 @@ void sn_mpi_free(struct sn_mpi *mpi)
 	sn_vec_free(&mpi->counts);
 	free(mpi->ranks);
 	free(mpi->worlds);
+	free(mpi->shifts_ns);
 	sn_arena_free(&mpi->arena);
 	free(mpi);
 }
