@@ -49,10 +49,10 @@ struct reader {
 	struct sn_map region_index; /* place in the source -> index + 1 */
 	struct sn_map region_of;    /* process and path -> likewise */
 	struct sn_map place_index, member_index;
-	struct sn_map place_threads; /* place and thread: was counted */
-	struct sn_map tids;	     /* process and index of a thread -> tid */
-	uint8_t *has_region;	     /* by process */
-	double from_ns, to_ns;	     /* begins of pieces that count */
+	struct sn_map place_threads;	/* place and thread: was counted */
+	struct sn_map tids;		/* process and index of a thread -> tid */
+	uint8_t *has_region;		/* by process */
+	const struct sn_spans *windows; /* in which pieces begin that count */
 };
 
 /* Years of it are damage. */
@@ -353,7 +353,7 @@ static void entries_read(struct reader *reader)
 		double begin_ns = sn_trace_time_ns(&reader->pieces.clocks[item->process],
 						   item->piece->base_tsc);
 
-		if (begin_ns < reader->from_ns || begin_ns > reader->to_ns)
+		if (!sn_spans_have(reader->windows, (int64_t)begin_ns))
 			continue;
 		for (size_t i = 0; i < count; i++)
 			entry_take(reader, item, &entries[i]);
@@ -395,15 +395,16 @@ static void processes_sum(struct reader *reader)
 sn_status sn_openmp_read(const struct sn_program *program, struct sn_openmp **out,
 			 struct sn_error *err)
 {
-	return sn_openmp_read_between(program, INT64_MIN, INT64_MAX, out, err);
+	const struct sn_spans all = { 0 };
+
+	return sn_openmp_read_within(program, &all, out, err);
 }
 
-sn_status sn_openmp_read_between(const struct sn_program *program, int64_t from_ns, int64_t to_ns,
-				 struct sn_openmp **out, struct sn_error *err)
+sn_status sn_openmp_read_within(const struct sn_program *program, const struct sn_spans *windows,
+				struct sn_openmp **out, struct sn_error *err)
 {
 	struct reader reader = { .program = program,
-				 .from_ns = (double)from_ns,
-				 .to_ns = (double)to_ns,
+				 .windows = windows,
 				 .openmp = sn_alloc_zeroed(1, sizeof(*reader.openmp)) };
 	sn_status status = sn_trace_pieces_open(&reader.pieces, program->experiment,
 						SN_TRACE_OPENMP, sn_entries_last_instant, err);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/span.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "profile/program.h"
@@ -104,10 +105,10 @@ static inline double sn_openmp_imbalance(const struct sn_openmp_region *region)
 /** Reads the traces. Damage is counted, no error; SN_ERR_IO: a file cannot be read. The caller frees. */
 sn_status sn_openmp_read(const struct sn_program *program, struct sn_openmp **out,
 			 struct sn_error *err);
-/** The same of what an agent has measured between two times (ns of the experiment): windows of executions of a phase (wire/monitor.h),
- *  which entries do not cross. `overhead_ns` and `elapsed_ns` stay those of all. */
-sn_status sn_openmp_read_between(const struct sn_program *program, int64_t from_ns, int64_t to_ns,
-				 struct sn_openmp **out, struct sn_error *err);
+/** The same of what an agent has measured: windows of executions of a phase (wire/monitor.h), which entries do not cross.
+ *  `overhead_ns` and `elapsed_ns` stay those of all. */
+sn_status sn_openmp_read_within(const struct sn_program *program, const struct sn_spans *windows,
+				struct sn_openmp **out, struct sn_error *err);
 void sn_openmp_free(struct sn_openmp *openmp);
 
 /** "critical", "taskwait" ... */

@@ -182,7 +182,8 @@ bool sn_profile_is_in_range(const struct sn_profile *profile, const struct sn_sa
 {
 	return sample->thread < profile->experiment->threads.count &&
 	       profile->thread_passes[sample->thread] && sample->time_ns >= profile->from_ns &&
-	       sample->time_ns < profile->to_ns;
+	       sample->time_ns < profile->to_ns &&
+	       sn_spans_have(&profile->filter.spans, sample->time_ns);
 }
 
 bool sn_profile_has_sample(const struct sn_profile *profile, const struct sn_sample *sample)

@@ -311,7 +311,7 @@ uint64_t sn_profile_wait_elapsed_ns(const struct sn_profile *profile, const stru
 		to = profile->to_ns;
 	from = from > profile->from_ns ? from : profile->from_ns;
 	to = to < profile->to_ns ? to : profile->to_ns;
-	return to > from ? (uint64_t)(to - from) : 0;
+	return (uint64_t)sn_spans_overlap_ns(&profile->filter.spans, from, to);
 }
 
 uint64_t sn_profile_wait_ns(const struct sn_profile *profile, const struct sn_wait *wait)
@@ -588,9 +588,9 @@ static sn_status profile_set_filter(struct sn_profile *profile, const struct sn_
 		status = label_time(profile->experiment, filter->to_label,
 				    filter->from_label || filter->from_ns ? profile->from_ns : -1,
 				    &profile->to_ns, err);
-	profile->is_filtered = filter->from_ns || filter->to_ns || filter->from_label ||
-			       filter->to_label || filter->process_count || filter->tid_count ||
-			       filter->module || filter->function;
+	profile->is_filtered = filter->from_ns || filter->to_ns || filter->spans.count ||
+			       filter->from_label || filter->to_label || filter->process_count ||
+			       filter->tid_count || filter->module || filter->function;
 	return status;
 }
 

@@ -23,6 +23,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/span.h"
 #include "base/stats.h"
 #include "base/vec.h"
 #include "experiment/experiment.h"
@@ -62,6 +63,7 @@ struct sn_metrics {
 /** Which part of the experiment is looked at. NULL or zero: everything. */
 struct sn_filter {
 	int64_t from_ns, to_ns; /* [from, to); to 0: open */
+	struct sn_spans spans;	/* of these only; their items are borrowed */
 	/* in place of them: the time of the first sample packet of this label, for `to` behind
 	 * `from`; NULL: none */
 	const char *from_label, *to_label;

@@ -192,6 +192,22 @@ def shipped(t):
         t.check(not faults, f'{name}: proven, not proven, not measurable', *faults)
 
 
+def in_turn(t):
+    """Of two ranks that wait for each other in turn both have the same time in collective calls; that is no transfer."""
+    ranks = [{'process': p, 'threads': [0]} for p in (0, 1)]
+    spent = [f'{m} r {p} t0 = {.1 if m == "mpi_barrier" else 0}' for m in ('mpi_nxn', 'mpi_reduce', 'mpi_broadcast', 'mpi_barrier')
+             for p in ('p0', 'p1')] + [f'mpi_time r {p} t0 = .1' for p in ('p0', 'p1')] + ['ranks = 2']
+    for waited in (.1, .06):
+        traced = [f'{m} r {p} t0 = {waited if m == "wait_barrier" else 0}'
+                  for m in ('wait_nxn', 'wait_reduce', 'wait_broadcast', 'wait_barrier') for p in ('p0', 'p1')]
+        got, _ = judge(t, 'TransferBound', 'function', spent + traced, ranks)
+        t.check((got['state'] == 'proven') == (waited < .1) and (waited == .1 or abs(got['severity'] - .04) < 1e-9),
+                f'of .1 in barriers, {waited} of them traced waits, the rest is transfer', got)
+        got, _ = judge(t, 'BarrierCompletion', 'function', spent + traced + ['barrier_completion r p0 t0 = .1', 'nxn_completion r p0 t0 = 0'], ranks)
+        t.check((got['state'] == 'proven') == (waited < .1) and (waited == .1 or abs(got['severity'] - .04) < 1e-9),
+                f'and what is left of them is at most that', got)
+
+
 def refinements(t):
     rows = json.loads(t.run('properties', 'list', '--format', 'json').stdout)['rows']
     names = {r['property'] for r in rows}
@@ -274,6 +290,7 @@ def damaged(t):
 def main():
     t = Test()
     shipped(t)
+    in_turn(t)
     refinements(t)
     words(t)
     rates(t)

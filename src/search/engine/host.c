@@ -160,7 +160,7 @@ static uint32_t candidate_add(struct sn_search *s, const struct sonde_strategy_c
 	if (!is_new)
 		return 0;
 	*place = s->candidates.count;
-	sn_vec_push(&s->candidates, (struct sn_candidate){ *what, NAN });
+	sn_vec_push(&s->candidates, (struct sn_candidate){ .what = *what, .severity = NAN });
 	return 1;
 }
 

@@ -14,7 +14,8 @@ static struct sn_candidate *candidate_at(struct sn_search *s,
 
 	if (is_new) {
 		*place = s->candidates.count;
-		sn_vec_push(&s->candidates, (struct sn_candidate){ *what, NAN });
+		sn_vec_push(&s->candidates,
+			    (struct sn_candidate){ .what = *what, .severity = NAN });
 	}
 	return &s->candidates.items[*place];
 }

@@ -253,6 +253,7 @@ static void candidate_evaluate(struct sn_search *s, size_t index, struct sn_sear
 	struct sn_finding finding;
 
 	step->candidates++;
+	s->candidates.items[index].step = (uint32_t)s->steps.count + 1;
 	if (!candidate_judge(s, index, step, &finding))
 		return;
 	step->proven++;
@@ -425,6 +426,13 @@ static size_t lacking_measure(struct sn_search *s, size_t first, size_t end,
 	return candidates_again(s, first, sources, step);
 }
 
+static void recorded_take(struct sn_search *s, struct sn_recorded *recorded)
+{
+	s->recorded = recorded;
+	sn_evaluator_free(s->evaluator); /* it knows where there was no value */
+	s->evaluator = sn_evaluator_new(recorded->tables, s->options.severity);
+}
+
 /* Where the phase can be measured no more, further steps are on what is there. */
 static void measure_anew(struct sn_search *s, struct sn_search_step *step)
 {
@@ -437,9 +445,7 @@ static void measure_anew(struct sn_search *s, struct sn_search_step *step)
 		s->options.measuring.anew = NULL;
 		return;
 	}
-	s->recorded = recorded;
-	sn_evaluator_free(s->evaluator);
-	s->evaluator = sn_evaluator_new(recorded->tables, s->options.severity);
+	recorded_take(s, recorded);
 }
 
 /* ---- steps ---- */
@@ -493,24 +499,110 @@ static sn_status call(struct call *c, int function, struct sn_error *err)
 		sigabbrev_np(signal));
 }
 
+typedef SN_VEC(struct sonde_strategy_finding) proven_vec;
+
+static void proven_add(proven_vec *proven, const struct sn_finding *f)
+{
+	const struct sonde_strategy_finding told = { f->what, f->severity, f->confidence, f->step };
+
+	sn_vec_push(proven, told);
+}
+
+static sn_status proven_refine(struct call *c, const proven_vec *proven, struct sn_error *err)
+{
+	const struct sonde_strategy_finding none = { 0 };
+
+	c->proven = proven->count ? proven->items : &none;
+	c->count = (uint32_t)proven->count;
+	return call(c, REFINE, err);
+}
+
 static sn_status step_refine(struct call *c, size_t first_finding, struct sn_error *err)
 {
-	struct sn_search *s = c->search;
-	size_t count = s->findings.count - first_finding;
-	struct sonde_strategy_finding *proven = sn_alloc_zeroed(count + 1, sizeof(*proven));
+	const struct sn_search *s = c->search;
+	proven_vec proven = { 0 };
 	sn_status status;
 
-	for (size_t i = 0; i < count; i++) {
-		const struct sn_finding *f = &s->findings.items[first_finding + i];
-
-		proven[i] = (struct sonde_strategy_finding){ f->what, f->severity, f->confidence,
-							     f->step };
-	}
-	c->proven = proven;
-	c->count = (uint32_t)count;
-	status = call(c, REFINE, err);
-	free(proven);
+	for (size_t i = first_finding; i < s->findings.count; i++)
+		proven_add(&proven, &s->findings.items[i]);
+	status = proven_refine(c, &proven, err);
+	sn_vec_free(&proven);
 	return status;
+}
+
+/* ---- the values of all steps ---- */
+
+/* What was proven by then, by candidate; all that was found is forgotten. */
+static uint8_t *findings_forget(struct sn_search *s)
+{
+	uint8_t *was_proven = sn_alloc_zeroed(s->candidates.count + 1, 1);
+
+	for (size_t i = 0; i < s->findings.count; i++) {
+		struct sn_finding *f = &s->findings.items[i];
+
+		was_proven[*sn_map_get(&s->seen, sn_candidate_hash(&f->what))] = 1;
+		finding_free(f);
+	}
+	s->findings.count = 0;
+	for (size_t i = 0; i < s->not_measurable.count; i++)
+		sn_vec_free(&s->not_measurable.items[i].needs);
+	s->not_measurable.count = 0;
+	memset(s->unmeasurable, 0, s->library->properties.count);
+	return was_proven;
+}
+
+/* Each step has measured its own executions: rows of two steps are shares of different ones, and do not add up. The first
+ * `end` candidates are evaluated again on all that was measured, in their order; the strategy hears of what only that proves.
+ * The steps stay what they were. */
+static sn_status whole_evaluate(struct call *c, size_t end, struct sn_error *err)
+{
+	struct sn_search *s = c->search;
+	struct sn_recorded *recorded = s->options.measuring.whole(s->options.measuring.context, s);
+	struct sn_search_step unused = { 0 };
+	proven_vec fresh = { 0 };
+	uint8_t *was_proven;
+	sn_status status = SN_OK;
+
+	s->options.measuring.whole = NULL;
+	s->options.measuring.anew = NULL;
+	if (!recorded)
+		return SN_OK;
+	recorded_take(s, recorded);
+	was_proven = findings_forget(s);
+	for (size_t i = 0; i < end; i++) {
+		struct sn_finding finding;
+
+		if (!candidate_judge(s, i, &unused, &finding))
+			continue;
+		finding.step = s->candidates.items[i].step;
+		sn_vec_push(&s->findings, finding);
+		if (!was_proven[i])
+			proven_add(&fresh, &finding);
+	}
+	if (fresh.count)
+		status = proven_refine(c, &fresh, err);
+	sn_vec_free(&fresh);
+	free(was_proven);
+	return status;
+}
+
+static sn_status step_run(struct call *strategy, size_t *next, struct sn_error *err)
+{
+	struct sn_search *s = strategy->search;
+	size_t end = s->candidates.count, first_finding;
+	struct sn_search_step step = { 0 };
+	double begin = sn_now_s();
+
+	if (!s->steps.count || (!s->options.measuring.measure && !s->options.measuring.context))
+		step = s->options.first;
+	measure_anew(s, &step);
+	first_finding = lacking_measure(s, *next, end, &step);
+	first_finding = s->findings.count - first_finding;
+	for (; *next < end; ++*next)
+		candidate_evaluate(s, *next, &step);
+	step.elapsed_s += sn_now_s() - begin;
+	sn_vec_push(&s->steps, step);
+	return step_refine(strategy, first_finding, err);
 }
 
 static sn_status steps_run(struct sn_search *s, struct sn_error *err)
@@ -523,22 +615,13 @@ static sn_status steps_run(struct sn_search *s, struct sn_error *err)
 
 	if (status == SN_OK)
 		status = call(&strategy, FIRST, err);
-	while (status == SN_OK && next < s->candidates.count && s->steps.count < most) {
-		size_t end = s->candidates.count, first_finding;
-		struct sn_search_step step = { 0 };
-		double begin = sn_now_s();
-
-		if (!s->steps.count ||
-		    (!s->options.measuring.measure && !s->options.measuring.context))
-			step = s->options.first;
-		measure_anew(s, &step);
-		first_finding = lacking_measure(s, next, end, &step);
-		first_finding = s->findings.count - first_finding;
-		for (; next < end; next++)
-			candidate_evaluate(s, next, &step);
-		step.elapsed_s += sn_now_s() - begin;
-		sn_vec_push(&s->steps, step);
-		status = step_refine(&strategy, first_finding, err);
+	while (status == SN_OK) {
+		if (next < s->candidates.count && s->steps.count < most)
+			status = step_run(&strategy, &next, err);
+		else if (s->options.measuring.whole)
+			status = whole_evaluate(&strategy, next, err);
+		else
+			break;
 	}
 	return status == SN_OK ? call(&strategy, END, err) : status;
 }

@@ -43,7 +43,8 @@ struct sn_not_measurable {
 
 struct sn_candidate {
 	struct sonde_strategy_candidate what;
-	double severity; /* after its step: of all lanes of the run; NaN: not proven */
+	double severity; /* of all lanes of the run; NaN: not proven */
+	uint32_t step;	 /* which evaluated it first; 0: none has */
 };
 
 struct sn_search;
@@ -61,6 +62,9 @@ struct sn_measuring {
 	 *  caller's; NULL: no more can be had. */
 	struct sn_recorded *(*anew)(void *context, struct sn_search *search,
 				    struct sn_search_step *step);
+	/** After the last step: the values of all that `anew` has measured together, in the same way. The
+	 *  candidates of all steps are evaluated on them. NULL: each step's own values are what there is. */
+	struct sn_recorded *(*whole)(void *context, struct sn_search *search);
 };
 
 struct sn_search_options {

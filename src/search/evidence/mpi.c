@@ -61,8 +61,7 @@ struct adding {
 /* What an agent measures are whole executions of a phase: a call counts in that which it begins in. */
 static bool is_within(const struct sn_recorded *r, const struct sn_mpi_event *call)
 {
-	return !r->part || (call->t0_ns >= r->profile->filter.from_ns &&
-			    call->t0_ns <= r->profile->filter.to_ns);
+	return !r->part || sn_spans_have(&r->profile->filter.spans, call->t0_ns);
 }
 
 /* NULL: nobody asks for what was called there. */

@@ -405,8 +405,7 @@ static sn_status entries_read(const struct sn_recorded *r, struct sn_openmp **ou
 	const struct sn_filter *filter = &r->profile->filter;
 
 	if (r->part)
-		return sn_openmp_read_between(r->profile->program, filter->from_ns, filter->to_ns,
-					      out, NULL);
+		return sn_openmp_read_within(r->profile->program, &filter->spans, out, NULL);
 	return filter->from_ns || filter->to_ns ? SN_ERR_NO_DATA
 						: sn_openmp_read(r->profile->program, out, NULL);
 }

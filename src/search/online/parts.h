@@ -29,7 +29,8 @@ struct sn_executions {
 	/** After each step; NULL: nobody wants to know. */
 	void (*found)(struct sn_executions *phases, const struct sn_search *search);
 	void *context;
-	SN_VEC(struct sn_executions_part *) parts; /* of the steps so far */
+	SN_VEC(struct sn_executions_part *) parts; /* of the steps so far, and in the end of all */
+	SN_VEC(sn_windows) measured;		   /* by step that had any */
 	uint32_t executions;
 	double measured_s;
 	uint32_t refused; /* bit i: sn_sources[i] was traced and took more than the budget */

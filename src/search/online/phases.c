@@ -42,7 +42,8 @@ int64_t sn_suspend_ns(enum sn_suspend suspend)
 
 struct sn_executions_part {
 	struct sn_filter filter;
-	SN_VEC(uint32_t) own; /* processes of the filter */
+	SN_VEC(struct sn_span) spans; /* of the filter: one a step */
+	SN_VEC(uint32_t) own;	      /* processes of the filter */
 	struct sn_part part;
 	struct sn_analysis *analysis;
 	struct sn_recorded *recorded;
@@ -63,6 +64,7 @@ static void part_free(struct sn_executions_part *p)
 	sn_analysis_free(p->analysis);
 	sn_vec_free(&p->part.threads);
 	sn_vec_free(&p->part.processes);
+	sn_vec_free(&p->spans);
 	sn_vec_free(&p->own);
 	free(p);
 }
@@ -98,28 +100,38 @@ static void accounts_take(struct sn_part *part, const struct sn_experiment *e,
 						      w->faults.items[i].major, host });
 }
 
-/* The filter's times count from the experiment's first process; zero would mean open. Each host's window is in
- * its own clock. */
-static void filter_set(struct sn_executions_part *part, const struct sn_experiment *e,
-		       const sn_windows *windows)
+/* From the first host's begin to the last one's end: the same executions are measured on all, each in its own clock. Times
+ * count from the experiment's first process. */
+static void span_add(struct sn_executions_part *part, const struct sn_experiment *e,
+		     const sn_windows *windows)
 {
-	struct sn_filter *filter = &part->filter;
+	struct sn_span span = { INT64_MAX, 0 };
 
-	filter->from_ns = INT64_MAX;
 	for (size_t i = 0; i < windows->count; i++) {
 		const struct sn_mri_window *w = &windows->items[i];
 		int64_t offset_ns = process_of(e, w)->clock_offset_ns;
 
-		if (w->from_ns + offset_ns < filter->from_ns)
-			filter->from_ns = w->from_ns + offset_ns;
-		if (w->to_ns + offset_ns > filter->to_ns)
-			filter->to_ns = w->to_ns + offset_ns;
+		if (w->from_ns + offset_ns < span.from_ns)
+			span.from_ns = w->from_ns + offset_ns;
+		if (w->to_ns + offset_ns > span.to_ns)
+			span.to_ns = w->to_ns + offset_ns;
 	}
-	if (filter->from_ns < 1)
-		filter->from_ns = 1;
-	if (filter->to_ns < 2)
-		filter->to_ns = 2;
-	part->part.phase_s = (double)(filter->to_ns - filter->from_ns) / 1e9;
+	if (span.from_ns < 1) /* zero would mean open */
+		span.from_ns = 1;
+	if (span.to_ns <= span.from_ns)
+		span.to_ns = span.from_ns + 1;
+	sn_vec_push(&part->spans, span);
+}
+
+static void filter_set(struct sn_executions_part *part)
+{
+	struct sn_filter *filter = &part->filter;
+
+	part->spans.count = sn_spans_settle(part->spans.items, part->spans.count);
+	filter->spans = (struct sn_spans){ part->spans.items, part->spans.count };
+	filter->from_ns = part->spans.items[0].from_ns;
+	filter->to_ns = sn_vec_last(&part->spans).to_ns;
+	part->part.phase_s = (double)sn_spans_length_ns(&filter->spans) / 1e9;
 }
 
 static void own_set(struct sn_executions_part *part, const struct sn_experiment *e,
@@ -159,7 +171,8 @@ static void sources_collect(struct sn_executions *s, struct sn_executions_part *
 			sn_sources[i]->collect(p->recorded);
 }
 
-static sn_status part_open(struct sn_executions *s, const sn_windows *windows,
+/* What some steps have measured, as values. */
+static sn_status part_open(struct sn_executions *s, const sn_windows *steps, size_t count,
 			   struct sn_executions_part **out, struct sn_error *err)
 {
 	struct sn_executions_part *p = sn_alloc_zeroed(1, sizeof(*p));
@@ -170,21 +183,23 @@ static sn_status part_open(struct sn_executions *s, const sn_windows *windows,
 	if (status == SN_OK && !e->processes.count)
 		status = sn_error_set(err, SN_ERR_NO_DATA, "search: '%s' has no process yet",
 				      s->experiment_path);
+	for (size_t i = 0; status == SN_OK && i < count; i++)
+		span_add(p, e, &steps[i]);
 	if (status == SN_OK) {
-		filter_set(p, e, windows);
+		filter_set(p);
 		if (s->is_one_host_of_several)
-			own_set(p, e, &windows->items[0]);
+			own_set(p, e, &steps[0].items[0]);
 		options.filter = &p->filter;
 		status = sn_analysis_of(e, &options, &p->analysis, err);
 	}
 	if (status != SN_OK) {
 		sn_experiment_free(e);
-		sn_vec_free(&p->own);
-		free(p);
+		part_free(p);
 		return status;
 	}
-	for (size_t i = 0; i < windows->count; i++)
-		accounts_take(&p->part, e, &windows->items[i]);
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < steps[i].count; k++)
+			accounts_take(&p->part, e, &steps[i].items[k]);
 	p->recorded = sn_recorded_of_part(p->analysis->profile, p->analysis->structures,
 					  sn_analysis_machine(p->analysis), &p->part,
 					  s->parts.count ? sn_vec_last(&s->parts)->recorded : NULL);
@@ -213,15 +228,17 @@ static struct sn_executions_part *part_next(struct sn_executions *s, struct sn_s
 	sn_error_set(err, SN_ERR_NO_DATA, "search: no execution of the phase was measured");
 	if (!s->next(s, &windows))
 		return NULL;
-	if (part_open(s, &windows, &part, err) == SN_OK) {
+	if (part_open(s, &windows, 1, &part, err) == SN_OK) {
 		sn_vec_push(&s->parts, part);
+		sn_vec_push(&s->measured, windows);
 		s->executions += executions_of(&windows);
 		s->measured_s += part->part.phase_s;
 		step->executions = executions_of(&windows);
 		step->elapsed_s = part->part.phase_s;
 		step->overhead_share = sn_online_overhead(part->analysis);
+	} else {
+		windows_free(&windows);
 	}
-	windows_free(&windows);
 	return part;
 }
 
@@ -252,6 +269,21 @@ static struct sn_recorded *anew(void *context, struct sn_search *search,
 	return part ? part->recorded : NULL;
 }
 
+/* What all steps have measured, so that all rows are shares of the same executions. */
+static struct sn_recorded *whole(void *context, struct sn_search *search)
+{
+	struct sn_executions *s = context;
+	struct sn_executions_part *part = NULL;
+	struct sn_error err;
+
+	if (s->measured.count < 2 ||
+	    part_open(s, s->measured.items, s->measured.count, &part, &err) != SN_OK)
+		return NULL;
+	sn_vec_push(&s->parts, part);
+	search->refused |= s->refused;
+	return part->recorded;
+}
+
 sn_status sn_executions_search(struct sn_executions *s, struct sn_search **out,
 			       struct sn_error *err)
 {
@@ -261,6 +293,8 @@ sn_status sn_executions_search(struct sn_executions *s, struct sn_search **out,
 
 	options.mode = "phases";
 	options.measuring = (struct sn_measuring){ .context = s, .anew = anew };
+	if (!s->found) /* who looks on has heard of steps; the result is the front's */
+		options.measuring.whole = whole;
 	options.first = (struct sn_search_step){ 0 };
 	part = part_next(s, &options.first, err);
 	if (!part)
@@ -281,6 +315,9 @@ void sn_executions_free(struct sn_executions *s)
 		return;
 	for (size_t i = 0; i < s->parts.count; i++)
 		part_free(s->parts.items[i]);
+	for (size_t i = 0; i < s->measured.count; i++)
+		windows_free(&s->measured.items[i]);
+	sn_vec_free(&s->measured);
 	sn_vec_free(&s->parts);
 	free(s);
 }

@@ -1,0 +1,103 @@
+"""sonde search --phase: what rows say adds up to what was lost in the executions that were measured, all steps together. The
+programs time each execution's losses themselves, and the windows that the agent measured are in its spool."""
+import json
+import os
+
+from sonde_test import HERE, Test
+
+PROGRAMS = os.path.join(HERE, 'programs')
+# what the machine adds to a program's own losses, and what says where
+NO_CAUSE = ('Oversubscribed', 'NotRunning', 'HotRegion', 'SerialFraction')
+
+
+def windows(name):
+    with open(f'{name}/search.spool') as lines:
+        return [tuple(map(int, line.split()[1:3])) for line in lines if line.startswith('window ')]
+
+
+def executions(text, spans):
+    """Of those in the windows, the words that the program printed."""
+    for words in map(str.split, text.splitlines()):
+        if words[:1] == ['execution']:
+            begin, end = (int(words[1]), int(words[2])) if '.' in words[3] else (int(words[3]), int(words[5]))
+            if sum(max(0, min(end, b) - max(begin, a)) for a, b in spans) > (end - begin) / 2:
+                yield words
+
+
+def leaves(found):
+    return [r for r in found['properties'] if not r['refined'] and r['property'] not in NO_CAUSE]
+
+
+def told(found):
+    return [(r['step'], r['property'], r['function'], round(r['severity'], 4), r['refined']) for r in found['properties']]
+
+
+def whole(t, found, spans, what):
+    """Rows of all steps are of all executions: what one property says of places that hold all of its loss is one number."""
+    steps = {r['step'] for r in found['properties']}
+    had = [s['executions'] for s in found['steps'] if s['executions']]
+    t.check(len(spans) >= 3 and len(had) == len(spans) and sum(had) == found['phase']['executions'] and len(steps) > 1,
+            f'{what}: each step keeps its own executions', found['steps'])
+    length = sum(b - a for a, b in spans) / 1e9
+    t.check(abs(found['phase']['mean_s'] * found['phase']['executions'] - length) < 1e-6, f'{what}: the phase is all of them',
+            found['phase'], length)
+    return length
+
+
+def threads(t):
+    app = t.compile(os.path.join(PROGRAMS, 'phase_causes.c'), '-O2', '-g', '-fopenmp', '-pthread', output='./causes')
+    os.environ['OMP_NUM_THREADS'] = '2'
+    done = t.run('search', '--format', 'json', '--budget', '1', '-o', 'threads', '--threshold', '0.02', '--phase', 'step', app, '400')
+    found = json.loads(done.stdout)
+    spans = windows('threads')
+    lanes_s = 2 * whole(t, found, spans, 'threads')
+    lost = list(executions(done.stderr, spans))
+    t.check(len(lost) == found['phase']['executions'], 'threads: the program knows the executions that were measured', len(lost), found['phase'])
+    planted = [sum(float(words[k]) for words in lost) / lanes_s for k in (3, 4, 5)]
+    ends = leaves(found)
+    shares = [sum(r['severity'] for r in ends if r['property'] in names) for names in
+              (('ImbalanceInParallelRegion', 'OmpOverhead', 'SmallParallelRegion'), ('LockContention', 'ContendedLock'), ('IOBlocked',))]
+    for share, loss, cause in zip(shares, planted, ('a late thread of a team', 'a lock', 'input')):
+        t.check(.8 * loss <= share <= 1.1 * loss + .005, f'threads: waiting for {cause} costs what the program says', share, loss, told(found))
+    all_ends = sum(r['severity'] for r in ends)
+    t.check(.8 * sum(planted) <= all_ends <= 1.1 * sum(planted) + .01, 'threads: the rows add up to the loss', all_ends, planted, told(found))
+    for name in ('IOBlocked', 'LockContention'):
+        same = {round(r['severity'], 6) for r in found['properties'] if r['property'] == name}
+        t.check(len(same) == 1, f'threads: {name} is the same on the whole way to its place, whichever step asked', told(found))
+
+
+def ranks(t):
+    if not t.has('mpicc', 'mpirun'):
+        t.skip('ranks', 'no MPI')
+        return
+    app = t.compile(os.path.join(PROGRAMS, 'phase_ranks.c'), '-O2', '-g', compiler='mpicc', output='./ranks')
+    for name, launch in (('open', 'mpirun --allow-run-as-root --oversubscribe -n 2'), ('mpich', 'mpirun -n 2')):
+        done = t.run('search', '--format', 'json', '--budget', '1', '-o', name, '--threshold', '0.02', '--phase', 'step', '--launch', launch,
+                     app, '400')
+        if done.returncode == 0:
+            break
+    t.check(done.returncode == 0, 'ranks: they are measured', done.stderr)
+    found = json.loads(done.stdout)
+    spans = windows(name)
+    lanes_s = 2 * whole(t, found, spans, 'ranks')
+    came = {}
+    for words in executions(done.stderr, spans):
+        came.setdefault(int(words[2]), []).append(int(words[4]))
+    lost = sum(abs(both[0] - both[1]) for both in came.values() if len(both) == 2) / 1e9 / lanes_s
+    ends = leaves(found)
+    waits = [r for r in ends if r['property'] == 'WaitAtBarrier']
+    t.check(len(waits) == 1 and 'mpi' in waits[0]['sources'] and waits[0]['processes'] == '0-1', 'ranks: each waits at the barrier', told(found))
+    all_ends = sum(r['severity'] for r in ends)
+    # a rank that polls without a CPU loses that time to the machine (decision 0173)
+    machine = sum(r['severity'] for r in found['properties'] if r['property'] == 'Oversubscribed')
+    t.check(.8 * lost <= all_ends + machine and all_ends <= 1.1 * lost + .01, 'ranks: the rows add up to the loss', all_ends, machine, lost, told(found))
+
+
+def main():
+    t = Test()
+    threads(t)
+    ranks(t)
+    t.done()
+
+
+main()
