@@ -35,42 +35,40 @@ struct sn_experiment *sn_experiment_new(const char *name)
 }
 
 /* Mixed once at the end: most frames of two stacks are the same, and there are millions. */
-static uint32_t stack_hash(uint32_t process, const struct sn_frame *frames, uint32_t depth,
-			   uint32_t flags)
+static uint32_t stack_hash(const struct sn_stack *stack)
 {
-	uint64_t hash = (uint64_t)process << 32 | flags;
+	uint64_t hash = (uint64_t)stack->process << 32 | stack->flags;
 
-	for (uint32_t i = 0; i < depth; i++) {
-		hash = (hash ^ frames[i].link_addr ^ (uint64_t)frames[i].module << 48) *
+	for (uint32_t i = 0; i < stack->depth; i++) {
+		hash = (hash ^ stack->frames[i].link_addr ^
+			(uint64_t)stack->frames[i].module << 48) *
 		       0x9e3779b97f4a7c15u;
 		hash ^= hash >> 32;
 	}
 	return (uint32_t)sn_hash_u64(hash);
 }
 
-static bool stack_equals(const struct sn_stack *stack, uint32_t process,
-			 const struct sn_frame *frames, uint32_t depth, uint32_t flags)
+static bool stack_equals(const struct sn_stack *a, const struct sn_stack *b)
 {
-	if (stack->process != process || stack->depth != depth || stack->flags != flags)
+	if (a->process != b->process || a->depth != b->depth || a->flags != b->flags ||
+	    a->joined != b->joined)
 		return false;
-	for (uint32_t i = 0; i < depth; i++)
-		if (stack->frames[i].module != frames[i].module ||
-		    stack->frames[i].link_addr != frames[i].link_addr)
+	for (uint32_t i = 0; i < a->depth; i++)
+		if (a->frames[i].module != b->frames[i].module ||
+		    a->frames[i].link_addr != b->frames[i].link_addr)
 			return false;
 	return true;
 }
 
-static struct stack_slot *slot_of(struct built_experiment *built, uint32_t process,
-				  const struct sn_frame *frames, uint32_t depth, uint32_t flags)
+static struct stack_slot *slot_of(struct built_experiment *built, const struct sn_stack *stack)
 {
 	size_t mask = built->slot_count - 1;
-	uint32_t hash = stack_hash(process, frames, depth, flags);
+	uint32_t hash = stack_hash(stack);
 	struct stack_slot *slot = &built->slots[hash & mask];
 
 	for (size_t at = hash & mask; slot->number; slot = &built->slots[at = (at + 1) & mask])
 		if (slot->hash == hash &&
-		    stack_equals(&built->public.stacks.items[slot->number - 1], process, frames,
-				 depth, flags))
+		    stack_equals(&built->public.stacks.items[slot->number - 1], stack))
 			return slot;
 	slot->hash = hash;
 	return slot;
@@ -96,24 +94,33 @@ static void slots_grow(struct built_experiment *built)
 	free(old);
 }
 
-uint32_t sn_experiment_add_stack(struct sn_experiment *e, uint32_t process,
-				 const struct sn_frame *frames, uint32_t depth, uint32_t flags)
+uint32_t sn_experiment_add_joined_stack(struct sn_experiment *e, uint32_t process,
+					const struct sn_frame *frames, uint32_t depth,
+					uint32_t flags, uint32_t joined)
 {
 	struct built_experiment *built = (struct built_experiment *)e;
+	struct sn_stack stack = { process, depth, flags, joined, frames };
 	struct sn_frame *kept;
 	struct stack_slot *slot;
 
 	if (e->stacks.count >= built->slot_count / 2)
 		slots_grow(built);
-	slot = slot_of(built, process, frames, depth, flags);
+	slot = slot_of(built, &stack);
 	if (!slot->number) {
 		kept = sn_arena_array(&e->arena, struct sn_frame, depth);
 		if (depth)
 			memcpy(kept, frames, depth * sizeof(*kept));
-		sn_vec_push(&e->stacks, (struct sn_stack){ process, depth, flags, kept });
+		stack.frames = kept;
+		sn_vec_push(&e->stacks, stack);
 		slot->number = (uint32_t)e->stacks.count;
 	}
 	return slot->number - 1;
+}
+
+uint32_t sn_experiment_add_stack(struct sn_experiment *e, uint32_t process,
+				 const struct sn_frame *frames, uint32_t depth, uint32_t flags)
+{
+	return sn_experiment_add_joined_stack(e, process, frames, depth, flags, 0);
 }
 
 uint32_t sn_experiment_add_event(struct sn_experiment *e, const char *name, uint64_t period)

@@ -80,7 +80,7 @@ static const struct segment *stack_of(struct image *image, uint32_t id, int64_t 
 {
 	struct sn_experiment *e = image->decoder->experiment;
 	struct segment *first = segment_find(image, id);
-	uint32_t flags = 0, outermost = 0;
+	uint32_t flags = 0, outermost = 0, joined = 0;
 	unsigned segments = 0;
 
 	if (!first || first->stack != SN_NONE)
@@ -93,10 +93,12 @@ static const struct segment *stack_of(struct image *image, uint32_t id, int64_t 
 		for (uint32_t i = 0; i < s->record->depth && image->frames.count < FRAMES_MAX; i++)
 			sn_decode_frame_push(image, s->record->pc[i], image->frames.count == 0,
 					     time_ns);
+		if (!joined && outermost & SN_STACK_STITCHED)
+			joined = (uint32_t)image->frames.count;
 	}
 	flags |= outermost & SN_STACK_COMPLETE;
-	first->stack = sn_experiment_add_stack(e, image->process, image->frames.items,
-					       (uint32_t)image->frames.count, flags);
+	first->stack = sn_experiment_add_joined_stack(e, image->process, image->frames.items,
+						      (uint32_t)image->frames.count, flags, joined);
 	return first;
 }
 

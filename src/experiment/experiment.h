@@ -104,6 +104,8 @@ struct sn_stack {
 	uint32_t process;
 	uint32_t depth;
 	uint32_t flags; /* enum sn_stack_flags */
+	uint32_t
+		joined; /* frames of a worker, the inner ones, of a stack that is STITCHED; else 0 */
 	const struct sn_frame *frames;
 };
 
@@ -335,6 +337,10 @@ struct sn_experiment *sn_experiment_new(const char *name);
 /** The number of an equal stack, made if new. Frames are copied. */
 uint32_t sn_experiment_add_stack(struct sn_experiment *experiment, uint32_t process,
 				 const struct sn_frame *frames, uint32_t depth, uint32_t flags);
+/** The same of one of which the inner `joined` frames are a worker's. */
+uint32_t sn_experiment_add_joined_stack(struct sn_experiment *experiment, uint32_t process,
+					const struct sn_frame *frames, uint32_t depth,
+					uint32_t flags, uint32_t joined);
 /** The event of this name and period, made if new. */
 uint32_t sn_experiment_add_event(struct sn_experiment *experiment, const char *name,
 				 uint64_t period);

@@ -191,6 +191,39 @@ int main(void)
 }
 '''
 
+# both calls of a region are its last ones: that of the runtime, and that of the work
+TAIL_CALLS = r'''
+#include <omp.h>
+#include <time.h>
+#define KEPT __attribute__((noinline))
+static volatile double sink[64 * 16];
+KEPT void work(void)
+{
+	struct timespec t;
+	volatile double *own = &sink[16 * omp_get_thread_num()];
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	double end = (double)t.tv_sec + (double)t.tv_nsec * 1e-9 + .3;
+	do {
+		for (int i = 0; i < 10000; i++)
+			*own += i;
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	} while ((double)t.tv_sec + (double)t.tv_nsec * 1e-9 < end);
+}
+KEPT void both(void)
+{
+#pragma omp parallel num_threads(2)
+	work();
+}
+KEPT void alone(void) { work(); }
+int main(void)
+{
+	both();
+	both();
+	alone();
+	return 0;
+}
+'''
+
 MPI = r'''
 #include <mpi.h>
 #include <time.h>
@@ -274,6 +307,21 @@ def shared_callees(t):
             not any('nptl' in (r['file'] or '') for r in leaves(rows, 'CondWait')), 'with its lines', told(rows, 'CondWait'))
 
 
+def tail_calls(t):
+    """A team's work is in its region, also where neither the call that starts it nor the compiler's function for it is on a stack."""
+    for compiler in ('gcc', 'clang'):
+        if not t.has(compiler):
+            t.skip(f'tail calls, {compiler}', 'no compiler')
+            continue
+        app = t.compile(TAIL_CALLS, '-g', '-O2', '-fopenmp', compiler=compiler, output=f'./tail.{compiler}')
+        t.run('record', '-q', '--clock', '1000', '-o', f'tail.{compiler}.run', '--', app)
+        rows = properties(t, f'tail.{compiler}.run')
+        alone = [r['evidence']['seconds'] for r in rows if r['property'] == 'InsufficientParallelism']
+        t.within(sum(alone), .3, .12, f'{compiler}: one thread works alone for 0.3 s of 0.9 s')
+        t.check(not [r for r in rows if r['property'] == 'ImbalanceInParallelRegion' and r['evidence']['seconds'] > .15],
+                f'{compiler}: and both work equally in the region', [(r['property'], r['evidence']) for r in rows])
+
+
 def users_property(t):
     """On the experiment q of a program that only works: what refines a shipped property takes its place."""
     with open('mine.prop', 'w') as out:
@@ -316,6 +364,7 @@ def main():
     t = Test()
     threads(t)
     shared_callees(t)
+    tail_calls(t)
     users_property(t)
     crash(t)
     ranks(t)

@@ -71,10 +71,7 @@ static bool is_of_program(enum sn_module_class class)
 	return class == SN_MODULE_CLASS_BINARY || class == SN_MODULE_CLASS_LIBRARY;
 }
 
-/* "GOMP_barrier" of the call that ends at this return address (looked up one byte before); NULL:
- * not a direct call of a known function. */
-static const char *called_name(struct sn_structures *structures,
-			       const struct sn_program_place *place)
+const char *sn_called_name(struct sn_structures *structures, const struct sn_program_place *place)
 {
 	enum { CALL_BYTES = 5 };
 	struct sn_structure *structure = structures && place->module != SN_NONE
@@ -94,13 +91,18 @@ static const char *called_name(struct sn_structures *structures,
 	return function ? function->linkage_name : NULL;
 }
 
+bool sn_is_parallel_start(const char *name)
+{
+	return sn_starts_with(name, "GOMP_parallel") || strstr(name, "kmpc_fork_call");
+}
+
 bool sn_starts_parallel(const struct sn_program *program, struct sn_structures *structures,
 			const struct sn_program_place *place)
 {
 	const char *name =
-		is_of_program(class_at(program, place)) ? called_name(structures, place) : NULL;
+		is_of_program(class_at(program, place)) ? sn_called_name(structures, place) : NULL;
 
-	return name && (sn_starts_with(name, "GOMP_parallel") || strstr(name, "kmpc_fork_call"));
+	return name && sn_is_parallel_start(name);
 }
 
 /* The frame that entered the runtime of this class: its own outermost function is frame *entry, the
@@ -141,8 +143,10 @@ static enum sn_activity openmp_activity(const struct sn_program *program,
 	if (program->functions.items[place->function].is_named)
 		name = program->functions.items[place->function].linkage_name;
 	if (!name || sn_activity_of_openmp(name) == SN_ACTIVITY_OMP_OTHER)
-		name = called_name(structures,
-				   &program->places.items[program->frame_places[entry + 1]]);
+		name = sn_called_name(structures,
+				      &program->places.items[program->frame_places[entry + 1]]);
+	if (name && sn_starts_with(name, "omp_get_"))
+		return SN_ACTIVITY_WORK; /* who only asks waits for nobody */
 	/* what is stripped and not called directly: the end of a region, the most common */
 	return name ? sn_activity_of_openmp(name) : SN_ACTIVITY_OMP_JOIN;
 }

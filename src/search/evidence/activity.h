@@ -14,6 +14,12 @@ enum sn_activity sn_activity_of(const struct sn_program *program, struct sn_stru
 bool sn_starts_parallel(const struct sn_program *program, struct sn_structures *structures,
 			const struct sn_program_place *place);
 
+/** Whether a function of this name starts one: "GOMP_parallel", "__kmpc_fork_call". */
+bool sn_is_parallel_start(const char *name);
+/** The linkage name of the function that the call in front of this return address calls (it is looked up one
+ *  byte before): "GOMP_barrier"; NULL: no direct call of a known function. */
+const char *sn_called_name(struct sn_structures *structures, const struct sn_program_place *place);
+
 /** The kind of an MPI function by its name: "MPI_Allreduce", "PMPI_Recv", "mpi_bcast_". */
 enum sn_activity sn_activity_of_mpi(const char *name);
 /** The kind of an entry point of an OpenMP runtime: "GOMP_barrier", "__kmpc_critical". */
