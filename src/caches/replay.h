@@ -75,6 +75,9 @@ struct sn_replay {
 /** How much of what a thread (SN_NONE: all) did in a loop was seen; NaN: unknown. */
 double sn_replay_seen_share(const struct sn_replay *replay, uint32_t loop, uint32_t thread);
 
+/** Some ten seconds of replay (chosen). What of a loop is left out then counts as not seen. */
+#define SN_REPLAY_ACCESSES_MOST 200000000
+
 /** Replays windows of threads that pass the profile's filter: all, or of each loop the first ones, until so many accesses
  * (0: any number) are shared out. The profile must outlive the result. */
 struct sn_replay *sn_replay_new(const struct sn_profile *profile,

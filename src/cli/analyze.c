@@ -65,7 +65,7 @@ const struct sn_command sn_command_analyze = {
 	.examples =
 		(const char *const[]){
 			"sonde analyze --level 3 -- ./app -n 2000",
-			"three runs; the same with a summary and the page: sonde run --level 3 ./app",
+			"four runs; the same with a summary and the page: sonde run --level 3 ./app",
 			"sonde analyze --level 2 --from @0 --loops cumulated:80 -- ./app -n 2000",
 			"add to the newest experiment, for the loops with 80 % of CPU time", NULL },
 	.stops_at_operand = true,

@@ -24,10 +24,14 @@ static const struct step {
 	int level;
 	const char *words;
 	uint32_t variants;
+	uint64_t max_bytes; /* of data; 0: no limit */
 } steps[] = {
 	{ SN_COMPANION_INSTANCES, 2, "instances of loops, and data in first-level cache",
-	  SN_REWRITER_INNERMOST | 1u << SN_VARIANT_ORIG | 1u << SN_VARIANT_DL1 },
-	{ SN_COMPANION_VARIANTS, 3, "variants of loops", (1u << SN_VARIANTS) - 1 },
+	  SN_REWRITER_INNERMOST | 1u << SN_VARIANT_ORIG | 1u << SN_VARIANT_DL1, 0 },
+	{ SN_COMPANION_VARIANTS, 3, "variants of loops", (1u << SN_VARIANTS) - 1, 0 },
+	/* (chosen) what is replayed in seconds */
+	{ SN_COMPANION_ACCESSES, 3, "addresses of loops' accesses to memory",
+	  SN_REWRITER_RECORDER | SN_REWRITER_INNERMOST, 50000000 },
 };
 enum { STEPS = sizeof(steps) / sizeof(*steps) };
 
@@ -128,7 +132,8 @@ static bool step_run(struct runs *runs, const struct step *step)
 {
 	struct sn_loop_run run = { .command = "analyze",
 				   .variants = step->variants,
-				   .is_one_of_nest = step->companion == SN_COMPANION_VARIANTS };
+				   .max_bytes = step->max_bytes,
+				   .is_one_of_nest = step->level == 3 };
 	struct sn_record_result result = { .exit_code = SN_EXIT_NOT_MEASURED };
 	struct sn_text into = { 0 };
 	struct sn_error err;

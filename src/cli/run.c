@@ -150,7 +150,7 @@ const struct sn_command sn_command_run = {
 	.examples =
 		(const char *const[]){ "sonde run ./app -n 2000", "or shorter: sonde ./app -n 2000",
 				       "sonde run --level 3 ./app -n 2000",
-				       "three runs: what loops wait for, and what would help",
+				       "four runs: what loops wait for, and what would help",
 				       "sonde run --label before -- make -j2",
 				       "everything that make starts", NULL },
 	.stops_at_operand = true,

@@ -154,7 +154,7 @@ static sn_status scalability(const struct sn_args *args, struct sn_error *err)
 	if (status == SN_OK)
 		status = sn_scaling_campaign_open(args->operand_count ? args->operands[0] : NULL,
 						  sn_args_value(args, "reference"),
-						  sn_args_flag(args, "weak"), &s, err);
+						  sn_args_flag(args, "weak"), false, &s, err);
 	if (status != SN_OK)
 		return status;
 	if (!s.scaling) {

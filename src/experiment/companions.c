@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-const char *const sn_companion_names[SN_COMPANIONS] = { "instances", "variants" };
+const char *const sn_companion_names[SN_COMPANIONS] = { "instances", "variants", "accesses" };
 
 bool sn_companion_exists(const char *experiment_path, enum sn_companion companion)
 {

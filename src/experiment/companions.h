@@ -9,10 +9,11 @@
 enum sn_companion {
 	SN_COMPANION_INSTANCES, /* instances of loops, and DL1 of the innermost ones */
 	SN_COMPANION_VARIANTS,	/* all variants */
+	SN_COMPANION_ACCESSES,	/* addresses of accesses to memory */
 	SN_COMPANIONS
 };
 
-/** Their folders in that of the experiment: "instances", "variants". */
+/** Their folders in that of the experiment: "instances", "variants", "accesses". */
 extern const char *const sn_companion_names[SN_COMPANIONS];
 
 /** Whether the experiment in this folder has it. */

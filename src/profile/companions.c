@@ -92,6 +92,21 @@ const struct sn_profile *sn_profile_with_variants(const struct sn_profile *profi
 	return other ? other : profile;
 }
 
+const struct sn_profile *sn_profile_with_accesses(const struct sn_profile *profile,
+						  struct sn_structures **structures)
+{
+	const struct sn_profile *other = NULL;
+
+	if (!profile->experiment->windows.count)
+		other = profile_of(profile, SN_COMPANION_ACCESSES);
+	if (!other || !other->experiment->windows.count)
+		return profile;
+	if (structures)
+		*structures =
+			profile->companions->items[SN_COMPANION_ACCESSES].analysis->structures;
+	return other;
+}
+
 const char *sn_companion_damage(const struct sn_profile *profile, enum sn_companion which)
 {
 	const struct companion *companion =

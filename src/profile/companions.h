@@ -1,6 +1,6 @@
 /**
  * Further runs of an experiment's program that lie in its folder: one in which loops were counted, one in
- * which variants of loops ran (sonde analyze). Each is an experiment of its own; a table that the
+ * which variants of loops ran, one in which addresses of accesses were recorded (sonde analyze). Each is an experiment of its own; a table that the
  * experiment has no data for takes theirs, loop by loop, by the loops' ids.
  */
 #ifndef SN_PROFILE_COMPANIONS_H
@@ -20,6 +20,12 @@ void sn_companions_free(struct sn_companions *companions);
  * of `profile` does not choose among their threads. */
 const struct sn_profile *sn_profile_with_instances(const struct sn_profile *profile);
 const struct sn_profile *sn_profile_with_variants(const struct sn_profile *profile);
+
+struct sn_structures;
+/** The same of recorded accesses. `structures` (NULL: not asked for) becomes what reads the code of that
+ * run's modules; it stays what it is where the result is `profile`. */
+const struct sn_profile *sn_profile_with_accesses(const struct sn_profile *profile,
+						  struct sn_structures **structures);
 
 /** Why a companion that is there cannot be read, as a sentence; NULL: it can, or is not there. */
 const char *sn_companion_damage(const struct sn_profile *profile, enum sn_companion companion);

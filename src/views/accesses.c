@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "code/loop_columns.h"
+#include "profile/companions.h"
 #include "views/find.h"
 #include "views/parts.h"
 #include "wire/accesses.h"
@@ -18,7 +19,11 @@ static uint32_t loop_of(const struct sn_profile *profile, const struct sn_access
 
 static void why_no_windows(const struct sn_view_input *input, struct sn_text *out)
 {
-	if (!input->profile->experiment->windows.count)
+	const char *damage = sn_companion_damage(input->profile, SN_COMPANION_ACCESSES);
+
+	if (damage)
+		sn_text_add(out, damage);
+	else if (!input->profile->experiment->windows.count)
 		sn_text_add(out, "no accesses were recorded in this run: sonde trace records them");
 	else
 		sn_text_add(out, "none of the loops that were traced is what is asked for");

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "caches/replay.h"
 #include "code/loop_columns.h"
+#include "profile/companions.h"
 #include "views/parts.h"
 
 enum by { BY_OBJECT, BY_LOOP, BY_THREAD };
@@ -312,7 +313,11 @@ static sn_status caches_fill(const struct sn_view_input *input, struct sn_table 
 
 static void why_no_windows(const struct sn_view_input *input, struct sn_text *out)
 {
-	if (!input->profile->experiment->windows.count)
+	const char *damage = sn_companion_damage(input->profile, SN_COMPANION_ACCESSES);
+
+	if (damage)
+		sn_text_add(out, damage);
+	else if (!input->profile->experiment->windows.count)
 		sn_text_add(out, "no accesses to memory were recorded in this run: sonde trace "
 				 "records them (of a run of sonde trace itself, sonde show summary "
 				 "says what failed)");

@@ -68,7 +68,8 @@ bool sn_view_lacks_data(const struct sn_view *view, const struct sn_profile *p)
 	    !sn_trace_has(e, SN_TRACE_SYNC))
 		return true;
 	return (view->needs & SN_VIEW_NEEDS_EVENTS && !e->events.count) ||
-	       (view->needs & SN_VIEW_NEEDS_WINDOWS && !e->windows.count) ||
+	       (view->needs & SN_VIEW_NEEDS_WINDOWS &&
+		!sn_profile_with_accesses(p, NULL)->experiment->windows.count) ||
 	       (view->needs & SN_VIEW_NEEDS_INSTANCES &&
 		!sn_profile_with_instances(p)->experiment->instances.count) ||
 	       (view->needs & SN_VIEW_NEEDS_VARIANTS &&

@@ -6,6 +6,7 @@
 
 #include "causal/sentence.h"
 #include "profile/companions.h"
+#include "rewrite/rewrite.h"
 #include "views/summary/text_page.h"
 #include "whatif/whatif.h"
 
@@ -88,37 +89,52 @@ static void lacks_experiments(const struct sn_loop_page *page, struct sn_loop_ki
 	sn_text_add(&kind->command, " -- PROGRAM ARGS");
 }
 
-/* They have views of their own. */
-static void lacks_accesses(const struct sn_loop_page *page, struct sn_loop_kind *kind)
+static void lacks_accesses(const struct sn_loop_page *page, bool has_others,
+			   struct sn_loop_kind *kind)
 {
-	bool has_them = page->profile->experiment->windows.count;
+	const char *damage = sn_companion_damage(page->profile, SN_COMPANION_ACCESSES);
+	const char *why = page->structure
+				  ? sn_loop_recorder_refusal(page->structure, page->loop->code)
+				  : NULL;
 
-	lacks(kind,
-	      has_them
-		      ? "which accesses miss which cache is told apart from the loop"
-		      : "which accesses miss which cache was not recorded; 'sonde show caches' of a run "
-			"that was tells it");
-	sn_text_add(&kind->command, has_them ? "sonde show caches " : "sonde trace --from ");
-	sn_text_add_shell_word(&kind->command, page->experiment);
-	if (has_them)
-		return;
-	sn_text_add(&kind->command, " --loops ");
-	sn_text_add_shell_word(&kind->command, page->loop->code->label);
-	sn_text_add(&kind->command, " -- PROGRAM ARGS");
+	if (damage) {
+		lacks(kind, damage);
+	} else if (why) {
+		lacks(kind, "its accesses cannot be recorded: ");
+		sn_text_add(&kind->text, why);
+	} else if (has_others) {
+		lacks(kind, "none of its accesses was recorded: others were chosen, or a loop "
+			    "around it or in it");
+		sn_text_add(&kind->command, "sonde structure -l rewritable BINARY");
+	} else {
+		lacks(kind, "which accesses miss which cache was not recorded");
+		analyze_command(page, 3, &kind->command);
+	}
 }
 
-/* What one run never has. */
-static void lacks_by_nature(const struct sn_loop_page *page, enum kind which,
-			    struct sn_loop_kind *kind)
+/* The campaign's runs are read for one loop only. */
+static void lacks_campaign(const struct sn_loop_page *page, const struct sn_loop_campaign *campaign,
+			   bool is_of_scaling, struct sn_loop_kind *kind)
 {
-	if (which == MEMORY) {
-		lacks_accesses(page, kind);
-	} else if (which == SCALING) {
+	if (campaign->path && is_of_scaling) {
+		lacks(kind, "the campaign has it with one number of workers only");
+		sn_text_add(&kind->command, "sonde scale --threads 1,2,4 -- PROGRAM ARGS");
+	} else if (campaign->path && campaign->comparison &&
+		   campaign->set == campaign->comparison->reference) {
+		lacks(kind, "this run is of the reference, which others are compared with");
+		sn_text_add(&kind->command, "sonde diff ");
+		sn_text_add_shell_word(&kind->command, campaign->path);
+	} else if (campaign->path) {
+		lacks(kind, "the campaign has no reference that it was met in");
+	} else if (page->profile->experiment->campaign) {
+		lacks(kind, "the other runs of its campaign were not read, or are not around it");
+		sn_text_add(&kind->command, "sonde show loop ");
+		sn_text_add_shell_word(&kind->command, page->loop->code->id);
+		sn_text_add_char(&kind->command, ' ');
+		sn_text_add_shell_word(&kind->command, page->experiment);
+	} else if (is_of_scaling) {
 		lacks(kind, "one run alone tells nothing of scaling");
-		sn_text_add(&kind->command,
-			    page->profile->experiment->campaign
-				    ? "sonde show scalability CAMPAIGN"
-				    : "sonde scale --threads 1,2,4 -- PROGRAM ARGS");
+		sn_text_add(&kind->command, "sonde scale --threads 1,2,4 -- PROGRAM ARGS");
 	} else {
 		lacks(kind, "one run alone has no change");
 		sn_text_add(&kind->command, "sonde diff BEFORE ");
@@ -205,18 +221,31 @@ static void tell_kinds(const struct sn_loop_page *page, const struct sn_loop_run
 				   &told->kinds[CAUSAL].text);
 	else
 		lacks_experiments(page, &told->kinds[CAUSAL]);
-	for (unsigned k = MEMORY; k < SN_LOOP_KINDS; k++)
-		lacks_by_nature(page, (enum kind)k, &told->kinds[k]);
+	if (sn_loop_memory_of(&runs->replay, page->number, &told->memory))
+		sn_loop_memory_add(&told->memory, &told->kinds[MEMORY].text);
+	else
+		lacks_accesses(page, runs->replay.replay, &told->kinds[MEMORY]);
+	if (!sn_loop_scaling_add(&runs->campaign, page->program, page->number,
+				 &told->kinds[SCALING].text))
+		lacks_campaign(page, &runs->campaign, true, &told->kinds[SCALING]);
+	if (!sn_loop_change_add(&runs->campaign, page->program, page->number,
+				&told->kinds[CHANGE].text))
+		lacks_campaign(page, &runs->campaign, false, &told->kinds[CHANGE]);
 }
 
 /* ---- of one loop ---- */
 
-void sn_loop_runs_find(const struct sn_profile *profile, struct sn_structures *structures,
+void sn_loop_runs_find(const struct sn_view_input *input, bool with_campaign,
 		       struct sn_loop_runs *out)
 {
+	const struct sn_profile *profile = input->profile;
+
+	*out = (struct sn_loop_runs){ 0 };
 	sn_instances_find(profile, &out->instances);
-	sn_variants_find(profile, structures, &out->variants);
-	out->causal = NULL;
+	sn_variants_find(profile, input->structures, &out->variants);
+	sn_loop_replay_new(input, &out->replay);
+	if (with_campaign)
+		sn_loop_campaign_open(profile->experiment, &out->campaign);
 	if (sn_causal_log_exists(profile->experiment->path) &&
 	    sn_causal_log_open(profile->experiment->path, &out->causal, NULL) == SN_OK)
 		sn_causal_answers_find(out->causal, &out->answers);
@@ -227,6 +256,8 @@ void sn_loop_runs_free(struct sn_loop_runs *runs)
 	if (runs->causal)
 		sn_causal_answers_free(&runs->answers);
 	sn_causal_log_free(runs->causal);
+	sn_loop_replay_free(&runs->replay);
+	sn_loop_campaign_close(&runs->campaign);
 	sn_variants_free(&runs->variants);
 	sn_instances_free(&runs->instances);
 }
@@ -309,7 +340,7 @@ static void gather(const struct sn_loop_page *page, struct gathered *g)
 					     page->number, &g->quality, &err) == SN_OK;
 	if (g->has_quality)
 		sn_whatif_advise(machine, page->profile, page->number, &g->quality, &g->advice);
-	sn_loop_runs_find(page->profile, page->input->structures, &g->runs);
+	sn_loop_runs_find(page->input, true, &g->runs);
 	sn_loop_tell(page, &g->runs, g->has_quality ? &g->quality : NULL, &g->advice, &g->told);
 }
 
@@ -464,8 +495,8 @@ static void write_causal(const struct sn_loop_told *told, struct sn_json *json)
 	sn_json_member_string(json, "sentence", told->kinds[CAUSAL].text.chars);
 }
 
-static void write_kinds(const struct sn_loop_page *page, const struct sn_loop_told *told,
-			struct sn_json *json)
+static void write_kinds(const struct sn_loop_page *page, const struct sn_loop_runs *runs,
+			const struct sn_loop_told *told, struct sn_json *json)
 {
 	for (unsigned k = 0; k < SN_LOOP_KINDS; k++) {
 		if (told->kinds[k].is_missing) {
@@ -482,6 +513,12 @@ static void write_kinds(const struct sn_loop_page *page, const struct sn_loop_to
 			write_instances(told->known.instances, json);
 		else if (k == CAUSAL && told->causal)
 			write_causal(told, json);
+		else if (k == MEMORY)
+			sn_loop_memory_write(&told->memory, json);
+		else if (k == SCALING)
+			sn_loop_scaling_write(&runs->campaign, page->program, page->number, json);
+		else if (k == CHANGE)
+			sn_loop_change_write(&runs->campaign, page->program, page->number, json);
 		else if (told->known.variants)
 			write_variants(told->known.variants, json);
 		sn_json_close(json);
@@ -533,7 +570,7 @@ static void write_evidence(const struct sn_loop_page *page, struct sn_json *json
 	sn_json_member_string(json, "disagreement", judged->disagreement);
 	sn_json_key(json, "evidence");
 	sn_json_object(json);
-	write_kinds(page, &g.told, json);
+	write_kinds(page, &g.runs, &g.told, json);
 	sn_json_close(json);
 	sn_json_key(json, "missing");
 	sn_json_object(json);

@@ -7,6 +7,8 @@
 
 #include "base/text.h"
 #include "causal/estimate.h"
+#include "views/loop_campaign.h"
+#include "views/loop_memory.h"
 #include "views/loop_parts.h"
 #include "whatif/evidence.h"
 
@@ -16,8 +18,12 @@ struct sn_loop_runs {
 	struct sn_variants_list variants;
 	struct sn_causal_log *causal; /* NULL: no experiments */
 	struct sn_causal_answers answers;
+	struct sn_loop_replay replay;
+	struct sn_loop_campaign campaign; /* if it was asked for */
 };
-void sn_loop_runs_find(const struct sn_profile *profile, struct sn_structures *structures,
+/** `with_campaign`: also the other runs of the campaign, if the experiment is of one, which lasts. Free with
+ * sn_loop_runs_free. */
+void sn_loop_runs_find(const struct sn_view_input *input, bool with_campaign,
 		       struct sn_loop_runs *out);
 void sn_loop_runs_free(struct sn_loop_runs *runs);
 
@@ -35,6 +41,7 @@ struct sn_loop_told {
 	struct sn_variants variants; /* of the loop, with its level; if `known` has any */
 	struct sn_loop_known known;
 	const struct sn_causal_answer *causal; /* borrowed of the runs; NULL: none */
+	struct sn_loop_memory memory;	       /* if its kind is not missing */
 	struct sn_loop_evidence judged;
 	struct sn_loop_kind kinds[SN_LOOP_KINDS];
 };

@@ -316,6 +316,7 @@ sn_status sn_view_show(const struct sn_view *view, const struct sn_view_input *i
 		ours.openmp = &openmp;
 	if (!ours.replay)
 		ours.replay = &replay;
+	sn_view_take_run(view, &ours);
 	how->schema = view->schema;
 	how->share_column = input->event ? NULL : view->share_column;
 	how->whole_column = view->whole_column;

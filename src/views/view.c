@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "profile/companions.h"
 #include "profile/rank.h"
 #include "views/parts.h"
 
@@ -40,6 +41,12 @@ bool sn_view_is_of_whole_run(const struct sn_view *view)
 {
 	return view->needs &
 	       (SN_VIEW_NEEDS_A_TRACE | SN_VIEW_NEEDS_CAUSAL | SN_VIEW_NEEDS_VARIANTS);
+}
+
+void sn_view_take_run(const struct sn_view *view, struct sn_view_input *input)
+{
+	if (view->needs & SN_VIEW_NEEDS_WINDOWS)
+		input->profile = sn_profile_with_accesses(input->profile, &input->structures);
 }
 
 bool sn_view_is_composed(const struct sn_view *view, const char *key)

@@ -145,6 +145,10 @@ struct sn_view {
 	const char *command; /* the command that shows it; NULL: `sonde show` does */
 };
 
+/** Puts the run that has what the view needs in the place of `input`'s: a further one of the same program, where
+ * accesses were recorded in that. */
+void sn_view_take_run(const struct sn_view *view, struct sn_view_input *input);
+
 /** Whether its rows are of the whole run, whatever the filter of the profile lets through: those of traces and
  * of experiments are. */
 bool sn_view_is_of_whole_run(const struct sn_view *view);

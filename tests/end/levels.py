@@ -62,8 +62,8 @@ plain = t.command(app, TIMES, 7, stdin=None, input='abc')
 runs()
 run = t.run('run', '--level', '3', '-o', 'three', '--loops', 'all', app, TIMES, 7, stdin=None, input='abc')
 t.equal((run.returncode, run.stdout), (plain.returncode, plain.stdout), 'output and exit status are those of one run')
-t.equal(runs(), ['294'] * 3, 'three runs read the same input')
-t.check(all(os.path.isdir(f'three/{name}') for name in ('instances', 'variants')), 'the further runs lie in the folder', os.listdir('three'))
+t.equal(runs(), ['294'] * 4, 'four runs read the same input')
+t.check(all(os.path.isdir(f'three/{name}') for name in ('instances', 'variants', 'accesses')), 'the further runs lie in the folder', os.listdir('three'))
 t.check(os.path.exists('three/report.html'), 'the page is made')
 counted = rows('instances', 'three')
 inner = [r for (f, _), r in counted.items() if f == 'inner']
@@ -85,8 +85,16 @@ page = t.show('loop', mix['loop'], experiment='three')
 t.equal(page['evidence']['instances']['instances'], TIMES, 'the page of a loop has instances of another run')
 t.check(page['evidence']['variants']['orig_cycles'] > 0 and page['evidence']['static'] and page['evidence']['sampled'], 'and variants, samples and the model', page['evidence'])
 t.equal(sorted(page['missing']), ['causal', 'change', 'memory', 'scaling'], 'and says what is missing')
-t.check(all(m['command'] and m['reason'] for m in page['missing'].values()) and 'sonde trace --from' in page['missing']['memory']['command'],
+t.check(all(m['reason'] and (m['command'] or kind == 'memory') for kind, m in page['missing'].items()),
         'with the command that gets it', page['missing'])
+t.check('does not access memory' in page['missing']['memory']['reason'], 'unless none does', page['missing'])
+innermost = max(inner, key=lambda r: r['instances'])
+memory = t.show('loop', innermost['loop'], experiment='three')['evidence']['memory']
+told = [r for r in t.show('caches', experiment='three')['rows'] if r['loop'] == innermost['loop'] and r['level'] == 'L1']
+t.equal((memory['levels'][0]['accesses'], memory['levels'][0]['misses']), (sum(r['accesses'] for r in told), sum(r['misses'] for r in told)),
+        'the page of a loop has what its accesses miss, as the view of caches has it')
+t.check(memory['objects'][0]['object'] == 'a' and 0 < memory['seen_share'] <= 1, 'and of which data', memory)
+t.check('miss L1' in t.run('show', 'loop', innermost['loop'], 'three').stdout, 'in words, too')
 t.check(page['verdict'] != 'unknown' and page['confidence'] in ('high', 'medium', 'low'), 'and a verdict', page['verdict'], page['confidence'])
 for a in page['advice']:
     if a['speedup'] is not None and not (a['speedup_low'] <= a['speedup_high'] and a['program_speedup_low'] <= a['program_speedup_high']):

@@ -55,6 +55,21 @@ for name in ('serial', 'balanced', 'uneven', 'guarded'):
                for n in (2, 3, 4)}
         t.check(all(abs(x) <= most for x, most in off.values()), f'efficiency of the {kind} of {name} is as made', off)
 t.check(all(0.4 < rows['loop', 'serial', n]['efficiency'] * n / 2 < 0.6 for n in (2, 3, 4)), 'a serial loop has one n-th')
+# the page of a loop has its rows of the campaign, whichever run it is asked of, and what became of it since the reference
+done = {r['configuration']: f"c/{r['experiment']}" for r in runs if r['state'] == 'done'}
+of_loop = {r['configuration']: r for r in got['rows'] if r['kind'] == 'loop' and r['function'] == 'serial'}
+first, last = (t.show('loop', of_loop['threads=4']['loop'], experiment=done[name]) for name in ('threads=1', 'threads=4'))
+keys = 'workers speedup ideal_speedup efficiency efficiency_low efficiency_high work_efficiency balance_efficiency'.split()
+t.equal([[r[k] for k in keys] for r in last['evidence']['scaling']['rows']], [[of_loop[f'threads={n}'][k] for k in keys] for n in (1, 2, 3, 4)],
+        'the page of a loop has how it scales')
+t.equal(first['evidence']['scaling'], last['evidence']['scaling'], 'whichever run it is asked of')
+compared = {r['name']: r['cells'] for r in json.loads(t.run('diff', 'c', '--format', 'json').stdout)['rows'] if r['kind'] == 'loop' and r['function'] == 'serial'}
+cell = next(c for c in list(compared.values())[0] if c['set'] == 'threads=4')
+t.equal([last['evidence']['change'][k] for k in ('set', 'reference', 'ratio', 'p_value', 'verdict')],
+        ['threads=4', 'threads=1'] + [cell[k] for k in ('ratio', 'p_value', 'verdict')], 'and its change since the reference')
+t.check(first['evidence']['change'] is None and 'reference' in first['missing']['change']['reason'], 'which the reference has not', first['missing'])
+words = t.run('show', 'loop', of_loop['threads=4']['loop'], done['threads=4']).stdout
+t.check('with 4 workers (threads=4)' in words and 'times the CPU time that it has in threads=1' in ' '.join(words.split()), 'in words, too', words)
 bad = [r for r in got['rows'] if r['efficiency'] is not None and
        abs(r['work_efficiency'] * r['balance_efficiency'] - r['efficiency']) > 1e-9]
 t.equal(bad, [], 'efficiency is work x balance to 1e-9')

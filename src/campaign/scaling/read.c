@@ -8,8 +8,10 @@
 #include "base/text.h"
 #include "profile/analysis.h"
 
+/* `run` NULL: not asked for. */
 static sn_status member_read(const struct sn_campaign *c, const struct sn_campaign_attempt *a,
-			     struct sn_scaling_member *out, struct sn_error *err)
+			     struct sn_scaling_member *out, struct sn_compare_run *run,
+			     struct sn_error *err)
 {
 	struct sn_analysis *analysis;
 	struct sn_text path = { 0 };
@@ -29,24 +31,29 @@ static sn_status member_read(const struct sn_campaign *c, const struct sn_campai
 	out->configuration = a->configuration;
 	out->block = a->block;
 	sn_scaling_run_fill(&out->run, analysis->profile, ranks, threads);
+	if (run)
+		sn_compare_run_fill(run, analysis->profile);
 	sn_analysis_free(analysis);
 	return SN_OK;
 }
 
-static sn_status members_read(struct sn_scaling_campaign *s, struct sn_error *err)
+static sn_status members_read(struct sn_scaling_campaign *s, bool with_runs, struct sn_error *err)
 {
 	const struct sn_campaign_state *state = s->campaign->state;
 	struct sn_progress progress;
 	sn_status status = SN_OK;
 
 	s->members = sn_alloc_zeroed(state->attempts.count + 1, sizeof(*s->members));
+	if (with_runs)
+		s->runs = sn_alloc_zeroed(state->attempts.count + 1, sizeof(*s->runs));
 	sn_progress_begin(&progress, "reading runs", state->attempts.count);
 	for (size_t i = 0; status == SN_OK && i < state->attempts.count; i++) {
 		sn_progress_update(&progress, i);
 		if (!sn_campaign_can_be_read(s->campaign, &state->attempts.items[i]))
 			continue;
 		status = member_read(s->campaign, &state->attempts.items[i],
-				     &s->members[s->member_count], err);
+				     &s->members[s->member_count],
+				     s->runs ? &s->runs[s->member_count] : NULL, err);
 		s->member_count += status == SN_OK;
 	}
 	sn_progress_end(&progress);
@@ -74,6 +81,9 @@ void sn_scaling_campaign_free(struct sn_scaling_campaign *s)
 {
 	for (size_t m = 0; m < s->member_count; m++)
 		sn_scaling_run_free(&s->members[m].run);
+	for (size_t m = 0; s->runs && m < s->member_count; m++)
+		sn_compare_run_free(&s->runs[m]);
+	free(s->runs);
 	free(s->members);
 	free(s->configurations);
 	sn_scaling_free(s->scaling);
@@ -82,7 +92,8 @@ void sn_scaling_campaign_free(struct sn_scaling_campaign *s)
 }
 
 sn_status sn_scaling_campaign_open(const char *name, const char *reference, bool is_weak,
-				   struct sn_scaling_campaign *out, struct sn_error *err)
+				   bool with_runs, struct sn_scaling_campaign *out,
+				   struct sn_error *err)
 {
 	struct sn_scaling_options options = { .reference = reference };
 	sn_status status;
@@ -90,7 +101,7 @@ sn_status sn_scaling_campaign_open(const char *name, const char *reference, bool
 	*out = (struct sn_scaling_campaign){ 0 };
 	status = sn_campaign_open(name, &out->campaign, err);
 	if (status == SN_OK)
-		status = members_read(out, err);
+		status = members_read(out, with_runs, err);
 	if (status == SN_OK) {
 		configurations_take(out);
 		options.is_weak = is_weak || out->campaign->plan->is_weak;

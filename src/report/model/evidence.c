@@ -88,7 +88,8 @@ void sn_report_add_evidence(struct sn_report *report, struct sn_structures *stru
 		return;
 	input.machine = sn_analysis_machine(report->analysis);
 	find_modelled(&b, report->whatif ? report->whatif->answer : NULL);
-	sn_loop_runs_find(profile, structures, &b.runs);
+	input.replay = &report->replay;
+	sn_loop_runs_find(&input, false, &b.runs);
 	for (uint32_t l = 0; l < profile->program->loops.count; l++)
 		if (report->loop_of[l] != SN_NONE && sn_share(profile->loops[l].exclusive.cpu_ns,
 							      profile->total.cpu_ns) >= SHARE_LEAST)

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/progress.h"
+#include "caches/replay.h"
 #include "report/model/model_parts.h"
 
 static void summarise(struct sn_report *report, struct sn_analysis *analysis)
@@ -82,6 +83,7 @@ void sn_report_free(struct sn_report *report)
 	sn_vec_free(&report->row_tables);
 	sn_report_whatif_free(report->whatif);
 	sn_report_evidence_free(&report->evidence);
+	sn_replay_free(report->replay);
 	sn_phases_free(report->phases);
 	sn_summary_free(report->summary);
 	sn_vec_free(&report->warnings);

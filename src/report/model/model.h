@@ -184,6 +184,7 @@ struct sn_report {
 	const char *machine_warning;	    /* that the run was on another; NULL: none */
 	struct sn_report_whatif *whatif;    /* what the static model says; NULL: no machine */
 	struct sn_report_evidence evidence; /* of hot loops; only with details */
+	struct sn_replay *replay;	    /* of recorded accesses; NULL: not asked for, or none */
 
 	struct sn_answer verdict;
 	SN_VEC(const char *) warnings;

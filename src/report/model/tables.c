@@ -105,7 +105,6 @@ sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *s
 	struct sn_mpi *mpi = NULL;
 	struct sn_locks *locks = NULL;
 	struct sn_io *io = NULL;
-	struct sn_replay *replay = NULL;
 	struct sn_openmp *openmp = NULL;
 	struct sn_view_input input = { .profile = report->profile,
 				       .structures = structures,
@@ -115,20 +114,22 @@ sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *s
 				       .mpi = &mpi,
 				       .locks = &locks,
 				       .io = &io,
-				       .replay = &replay,
+				       .replay = &report->replay,
 				       .openmp = &openmp,
 				       .whatif = report->whatif ? report->whatif->answer : NULL };
 	sn_status status = SN_OK;
 
 	for (const struct sn_view *const *view = sn_views; *view && status == SN_OK; view++) {
 		struct sn_report_table table = { .view = *view };
+		struct sn_view_input of_view = input;
 
 		if (!is_wanted(report, *view, options))
 			continue;
+		sn_view_take_run(*view, &of_view);
 		sn_table_init(&table.table, table.view->columns, table.view->column_count);
-		status = table.view->fill(&input, &table.table, err);
+		status = table.view->fill(&of_view, &table.table, err);
 		if (status == SN_OK && options->has_details && (*view)->page_title)
-			add_words(report, &input, &table);
+			add_words(report, &of_view, &table);
 		sn_vec_push(&report->tables, table);
 	}
 	if (status == SN_OK && options->has_details)
@@ -137,7 +138,6 @@ sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *s
 	sn_mpi_free(mpi);
 	sn_locks_free(locks);
 	sn_io_free(io);
-	sn_replay_free(replay);
 	sn_openmp_free(openmp);
 	return status;
 }

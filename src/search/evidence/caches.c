@@ -473,9 +473,6 @@ static void caching_free(struct caching *c)
 	sn_replay_free(c->replay);
 }
 
-/* Some ten seconds of replay (chosen): what of a loop is left out then counts as not seen. */
-#define ACCESSES_MOST 200000000
-
 static void caches_collect(struct sn_recorded *r)
 {
 	struct caching c = { .r = r };
@@ -485,7 +482,8 @@ static void caches_collect(struct sn_recorded *r)
 		return;
 	if (!r->caches)
 		sn_sim_config_native(&native);
-	c.replay = sn_replay_new(r->profile, r->caches ? r->caches : &native, ACCESSES_MOST);
+	c.replay =
+		sn_replay_new(r->profile, r->caches ? r->caches : &native, SN_REPLAY_ACCESSES_MOST);
 	c.source = sn_tables_source(r->tables, "caches");
 	for (int i = 0; i < COLUMNS; i++) {
 		c.columns[i] = SN_ALL;
