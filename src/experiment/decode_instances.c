@@ -29,11 +29,32 @@ void sn_decode_instances(struct image *image, const struct owner *owner,
 		.open = record->entries > record->exits ? record->entries - record->exits : 0,
 		.timed = record->timed,
 		.left = record->left,
+		.every = record->every,
 	};
 
 	instances.has_iterations = iterations_of(record, &instances.iterations);
 	if (sn_decode_thread_of(image, owner->thread_index))
 		sn_vec_push(&image->decoder->experiment->instances, instances);
+	else
+		image->damaged++;
+}
+
+void sn_decode_caller(struct image *image, const struct owner *owner,
+		      const struct sn_record_caller *record)
+{
+	struct sn_loop_caller caller = {
+		.thread = image->first_thread + owner->thread_index,
+		.stack = sn_decode_stack(image, record->stack, bounded(owner->base_ns)),
+		.path = sn_decode_path_stack(image, record->path),
+		.instances = record->instances,
+		.looked_at = record->looked_at,
+		.timed = record->timed,
+		.iterations = record->iterations,
+		.cycles = record->cycles,
+	};
+
+	if (sn_decode_thread_of(image, owner->thread_index))
+		sn_vec_push(&image->decoder->experiment->loop_callers, caller);
 	else
 		image->damaged++;
 }

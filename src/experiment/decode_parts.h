@@ -41,6 +41,7 @@ struct path_node {
 	bool is_known, is_site;
 	uint64_t pc;
 	int64_t time_ns;
+	uint32_t stack; /* after the first pass, of those that events refer to */
 };
 
 /* A loop's table, as its parts come. */
@@ -132,6 +133,8 @@ void sn_decode_path(struct image *image, const struct owner *owner,
 		    const struct sn_record_path *record);
 /** After the first pass: the stacks of the paths that events refer to. */
 void sn_decode_paths_take(struct image *image);
+/** After it: the stack of a path that events refer to, SN_NONE of others. */
+uint32_t sn_decode_path_stack(const struct image *image, uint32_t id);
 /** Adds the frame at a load address to image->frames. */
 void sn_decode_frame_push(struct image *image, uint64_t pc, bool is_leaf, int64_t time_ns);
 /** decode_instances.c: loops that ran as copies; records of these types, in the second pass. */
@@ -139,6 +142,8 @@ void sn_decode_variant(struct image *image, const struct owner *owner,
 		       const struct sn_record_variant *record);
 void sn_decode_instances(struct image *image, const struct owner *owner,
 			 const struct sn_record_instances *record);
+void sn_decode_caller(struct image *image, const struct owner *owner,
+		      const struct sn_record_caller *record);
 void sn_decode_bucket(struct image *image, const struct owner *owner,
 		      const struct sn_record_bucket *record);
 /** decode_accesses.c: a loop's table, in the first pass; a part of a window in the second; after it,

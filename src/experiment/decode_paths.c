@@ -47,9 +47,20 @@ void sn_decode_paths_take(struct image *image)
 {
 	struct sn_experiment *e = image->decoder->experiment;
 
-	for (uint32_t id = 1; id < image->paths.count; id++)
-		if (image->paths.items[id].is_site)
-			sn_vec_push(&e->trace_paths,
-				    (struct sn_trace_path){ image->process, id,
-							    stack_of_path(image, id) });
+	for (uint32_t id = 1; id < image->paths.count; id++) {
+		struct path_node *node = &image->paths.items[id];
+
+		if (!node->is_site)
+			continue;
+		node->stack = stack_of_path(image, id);
+		sn_vec_push(&e->trace_paths,
+			    (struct sn_trace_path){ image->process, id, node->stack });
+	}
+}
+
+uint32_t sn_decode_path_stack(const struct image *image, uint32_t id)
+{
+	return id && id < image->paths.count && image->paths.items[id].is_site
+		       ? image->paths.items[id].stack
+		       : SN_NONE;
 }

@@ -187,6 +187,17 @@ struct sn_loop_instances {
 	uint64_t left;	     /* of the open ones that were to be timed: they were surely left */
 	bool has_iterations; /* false: an open one hides how many there were */
 	uint64_t iterations;
+	uint32_t every; /* one in so many was to be timed; 0: found while running */
+};
+
+/** How often a thread came to a loop by one call path. */
+struct sn_loop_caller {
+	uint32_t thread, stack;
+	uint32_t path;	    /* its leaf is the loop's header; SN_NONE: not known */
+	uint64_t instances; /* that it stands for: those since the one before that was looked at */
+	uint64_t looked_at;
+	uint64_t timed, iterations,
+		cycles; /* of the time-stamp counter; of those that were looked at */
 };
 
 /** A timed instance. */
@@ -309,6 +320,7 @@ struct sn_experiment {
 	SN_VEC(struct sn_event) events;		    /* in the order in which they were asked for */
 	SN_VEC(struct sn_event_count) event_counts; /* by thread, then time */
 	SN_VEC(struct sn_loop_instances) instances; /* as they were written */
+	SN_VEC(struct sn_loop_caller) loop_callers; /* likewise */
 	SN_VEC(struct sn_loop_bucket) buckets;	    /* likewise */
 	SN_VEC(struct sn_loop_variant) variants;    /* likewise */
 	SN_VEC(struct sn_access_window) windows;    /* by thread, then time */

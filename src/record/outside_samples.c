@@ -79,9 +79,11 @@ uint32_t sn_outside_sample_unwind(struct sn_outside *o, struct sn_outside_thread
 	static uint64_t pcs[FRAMES_MAX];
 	uint64_t sp = sample->regs.value[SN_UNWIND_RSP];
 	struct sn_unwind_window stack = { sp, sp + sample->stack_bytes, sample->stack };
-	struct sn_unwind_target target = { o->images.modules.items,
-					   (uint32_t)o->images.modules.count, o->images.generation,
-					   &stack, sample->stack_bytes != 0 };
+	struct sn_unwind_target target = { .modules = o->images.modules.items,
+					   .module_count = (uint32_t)o->images.modules.count,
+					   .generation = o->images.generation,
+					   .stacks = &stack,
+					   .stack_count = sample->stack_bytes != 0 };
 	struct sn_unwind_walk_result walk;
 
 	if (!sample->has_regs)

@@ -532,6 +532,17 @@ enum sn_unwind_end sn_unwind_step(const struct sn_unwind_target *target,
 	return step(target, cache, frame);
 }
 
+static inline void translate(const struct sn_unwind_target *target, struct sn_unwind_frame *frame)
+{
+	uint64_t pc = frame->regs.value[SN_UNWIND_RIP];
+
+	if (!target->translate ||
+	    pc - target->copies_start >= target->copies_end - target->copies_start)
+		return;
+	target->translate(&frame->regs);
+	frame->is_exact |= frame->regs.value[SN_UNWIND_RIP] != pc;
+}
+
 uint32_t sn_unwind_walk(const struct sn_unwind_target *target, struct sn_unwind_regs *regs,
 			struct sn_unwind_cache *cache, uint64_t *pcs, uint32_t max,
 			struct sn_unwind_walk_result *result)
@@ -567,6 +578,7 @@ uint32_t sn_unwind_walk(const struct sn_unwind_target *target, struct sn_unwind_
 		 * insides. */
 		if (frame.is_exact && count > 1)
 			pcs[count - 1] += !was_exact;
+		translate(target, &frame);
 		if (result->first_guessed == UINT32_MAX && (frame.flags & guesses))
 			result->first_guessed = count;
 		pcs[count++] = frame.regs.value[SN_UNWIND_RIP] + frame.is_exact;

@@ -93,6 +93,11 @@ struct sn_unwind_target {
 	 * frames and stack switches (alternate signal stacks, coroutines). */
 	const struct sn_unwind_window *stacks;
 	uint32_t stack_count;
+	/** Code that stands for other code lies in [start, end), perhaps among modules: `translate` makes
+	 * registers in it those of the instruction that it stands for, which has been come to, and leaves
+	 * others as they are. NULL: there is none. The first frame is the caller's to translate. */
+	uint64_t copies_start, copies_end;
+	void (*translate)(struct sn_unwind_regs *regs);
 };
 
 /** Why a walk ended. The numbers are stored in experiments: never renumber. */

@@ -128,7 +128,9 @@ static const struct sn_explanation explanations[] = {
 	  "[kernel] are no files.",
 	  "path" },
 	{ "path", "text",
-	  "Path of the module as it was mapped. In trees: the call path, indented by depth.",
+	  "Path of the module as it was mapped. In trees: the call path, indented by depth. Of instances: a "
+	  "list of the functions that led to the loop, outermost first; the last is the loop's own, "
+	  "inlined functions are functions.",
 	  NULL },
 	{ "file", "text",
 	  "Source file: of the function's declaration, of the loop, or of the line.", NULL },

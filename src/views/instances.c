@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "code/loop_columns.h"
 #include "profile/companions.h"
+#include "profile/instance_paths.h"
 #include "views/loop_parts.h"
 #include "views/parts.h"
 #include "whatif/untouched.h"
@@ -42,6 +43,9 @@ enum {
 	I_PROCESS,
 	I_THREAD,
 	I_INSTANCE,
+	I_PATH,
+	I_CALL_PATH,
+	I_LOOKED_AT,
 };
 
 static const struct sn_column instances_columns[] = {
@@ -67,11 +71,14 @@ static const struct sn_column instances_columns[] = {
 	{ "open", "open", SN_CELL_INT, 0 },
 	{ "aborted", "aborted", SN_CELL_INT, 0 },
 	{ "timed_instances", "timed", SN_CELL_INT, 0 },
-	{ "representatives", "representatives", SN_CELL_TEXT, 0 },
+	{ "representatives", NULL, SN_CELL_JSON, 0 },
 	{ "cycles_state", NULL, SN_CELL_TEXT, 0 },
 	{ "process", NULL, SN_CELL_INT, 0 },
 	{ "thread", "thread", SN_CELL_INT, 0 },
 	{ "instance", "instance", SN_CELL_INT, 0 },
+	{ "path", NULL, SN_CELL_JSON, 0 },
+	{ "call_path", "called by", SN_CELL_TEXT, 0 },
+	{ "path_instances", "looked at", SN_CELL_INT, 0 },
 };
 
 static void set_real(struct sn_table *table, size_t column, double value)
@@ -80,7 +87,7 @@ static void set_real(struct sn_table *table, size_t column, double value)
 		sn_table_set_real(table, column, value);
 }
 
-/* "process:thread:instance", spaces between. */
+/* A list of {process, thread, instance}. */
 static void set_representatives(const struct sn_profile *counted, struct sn_table *table,
 				const struct sn_instance_bucket *bucket)
 {
@@ -88,11 +95,16 @@ static void set_representatives(const struct sn_profile *counted, struct sn_tabl
 	size_t step = (bucket->kept_count + MOST - 1) / MOST;
 	struct sn_text text = { 0 };
 
-	for (size_t i = 0; step && i < bucket->kept_count; i += step)
-		sn_text_addf(&text, "%s%u:%u:%llu", i ? " " : "",
-			     counted->experiment->threads.items[bucket->kept[i].thread].process,
-			     bucket->kept[i].thread,
+	sn_text_add(&text, "[");
+	for (size_t i = 0; step && i < bucket->kept_count; i += step) {
+		const struct sn_thread *thread =
+			&counted->experiment->threads.items[bucket->kept[i].thread];
+
+		sn_text_addf(&text, "%s{\"process\":%u,\"thread\":%d,\"instance\":%llu}",
+			     i ? "," : "", thread->process, thread->tid,
 			     (unsigned long long)bucket->kept[i].timing.number);
+	}
+	sn_text_add(&text, "]");
 	sn_table_set_text(table, I_REPRESENTATIVES, text.chars);
 	sn_text_free(&text);
 }
@@ -258,7 +270,97 @@ static void instance_rows(const struct rows *rows, struct sn_table *table,
 	}
 }
 
-enum by { BY_LOOP, BY_BUCKET, BY_THREAD, BY_INSTANCE, BYS };
+/* ---- by call path ---- */
+
+static void path_names(const struct sn_profile *counted, const struct sn_instance_path *path,
+		       struct sn_table *table)
+{
+	struct sn_text list = { 0 }, line = { 0 };
+
+	if (!path->functions)
+		return;
+	for (size_t i = 0; i < path->function_count; i++) {
+		const char *name = counted->program->functions.items[path->functions[i]].name;
+
+		sn_text_add(&list, i ? "," : "[");
+		sn_text_add_json(&list, name, strlen(name));
+	}
+	sn_text_add(&list, "]");
+	/* nearest first, as the other end is cut off where there is no room */
+	for (size_t i = path->function_count - 1; i-- > 0;)
+		sn_text_addf(&line, "%s%s", line.length ? " < " : "",
+			     counted->program->functions.items[path->functions[i]].name);
+	sn_table_set_text(table, I_PATH, list.chars);
+	sn_table_set_text(table, I_CALL_PATH, line.chars ? line.chars : "");
+	sn_text_free(&list);
+	sn_text_free(&line);
+}
+
+static const char *path_state(const struct sn_instance_path *path)
+{
+	if (!path->functions)
+		return "which call paths led to these is not known: too many, or none was looked for "
+		       "(variants ran in the loop's instances, or a handler came in between)";
+	return path->timed ? "timed" : "no instance that was looked at had an end";
+}
+
+/* What the loop took by this path, by its timed instances. */
+static double path_cycles(const struct sn_instance_path *path)
+{
+	return path->timed
+		       ? (double)path->timed_cycles / (double)path->timed * (double)path->instances
+		       : 0;
+}
+
+static void path_row(const struct rows *rows, struct sn_table *table,
+		     const struct sn_instance_path *path, double loop_cycles)
+{
+	const struct sn_profile *profile = rows->profile;
+	double share = sn_share(profile->loops[path->loop].inclusive.cpu_ns, profile->total.cpu_ns);
+
+	names_set(profile, table, path->loop);
+	path_names(rows->counted, path, table);
+	sn_table_set_text(table, I_BUCKET, "all");
+	sn_table_set_int(table, I_INSTANCES, (int64_t)path->instances);
+	sn_table_set_int(table, I_TIMED, (int64_t)path->timed);
+	sn_table_set_int(table, I_LOOKED_AT, (int64_t)path->looked_at);
+	sn_table_set_text(table, I_STATE, path_state(path));
+	if (!path->timed)
+		return;
+	if (!path->is_estimated && path->timed == path->instances)
+		sn_table_set_int(table, I_ITERATIONS, (int64_t)path->timed_iterations);
+	sn_table_set_real(table, I_CYCLES_MEAN,
+			  (double)path->timed_cycles / (double)path->timed_iterations);
+	if (loop_cycles > 0)
+		sn_table_set_real(table, I_SHARE, share * path_cycles(path) / loop_cycles);
+}
+
+/* Loops in the order of the list, with their paths. */
+static void path_rows(const struct rows *rows, struct sn_table *table,
+		      const struct sn_instance_paths *paths, uint32_t loop)
+{
+	double cycles = 0;
+
+	for (size_t i = 0; i < paths->count; i++)
+		cycles += paths->items[i].loop == loop ? path_cycles(&paths->items[i]) : 0;
+	for (size_t i = 0; i < paths->count; i++)
+		if (paths->items[i].loop == loop)
+			path_row(rows, table, &paths->items[i], cycles);
+}
+
+static void rows_by_path(const struct sn_profile *profile, const struct sn_instances_list *list,
+			 struct sn_table *table)
+{
+	struct rows rows = { .profile = profile, .counted = list->counted };
+	struct sn_instance_paths paths;
+
+	sn_instance_paths_find(profile, &paths);
+	for (size_t i = 0; i < list->count; i++)
+		path_rows(&rows, table, &paths, list->items[i].loop);
+	sn_instance_paths_free(&paths);
+}
+
+enum by { BY_LOOP, BY_BUCKET, BY_THREAD, BY_INSTANCE, BY_PATH, BYS };
 
 static void rows_of(const struct sn_profile *profile, struct sn_table *table, enum by by,
 		    const struct sn_instances_list *list, const struct sn_instances *of)
@@ -282,7 +384,7 @@ static void rows_of(const struct sn_profile *profile, struct sn_table *table, en
 
 static sn_status by_parse(const char *word, enum by *out, struct sn_error *err)
 {
-	static const char *const names[BYS] = { NULL, "bucket", "thread", "instance" };
+	static const char *const names[BYS] = { NULL, "bucket", "thread", "instance", "path" };
 
 	*out = BY_LOOP;
 	for (int i = BY_BUCKET; word && i < BYS; i++)
@@ -290,14 +392,9 @@ static sn_status by_parse(const char *word, enum by *out, struct sn_error *err)
 			*out = (enum by)i;
 			return SN_OK;
 		}
-	if (word && !strcmp(word, "path"))
-		return sn_error_set(
-			err, SN_ERR_USAGE,
-			"instances are not counted by call path: 'sonde show loop' has the "
-			"time of a loop by its callers; --by bucket, thread or instance");
 	return word ? sn_error_set(
 			      err, SN_ERR_USAGE,
-			      "'show instances' has rows --by bucket, thread or instance, not by "
+			      "'show instances' has rows --by bucket, path, thread or instance, not by "
 			      "'%s'",
 			      word)
 		    : SN_OK;
@@ -315,7 +412,9 @@ static sn_status instances_fill(const struct sn_view_input *input, struct sn_tab
 		sn_instances_find_by_thread(input->profile, &list);
 	else
 		sn_instances_find(input->profile, &list);
-	for (size_t i = 0; i < list.count; i++)
+	if (by == BY_PATH)
+		rows_by_path(input->profile, &list, table);
+	for (size_t i = 0; by != BY_PATH && i < list.count; i++)
 		rows_of(input->profile, table, by, &list, &list.items[i]);
 	sn_instances_free(&list);
 	return SN_OK;
@@ -397,6 +496,11 @@ static void why_no_instances(const struct sn_view_input *input, struct sn_text *
 {
 	if (sn_companion_damage(input->profile, SN_COMPANION_INSTANCES))
 		sn_text_add(out, sn_companion_damage(input->profile, SN_COMPANION_INSTANCES));
+	else if (input->by && !strcmp(input->by, "path") &&
+		 sn_profile_with_instances(input->profile)->experiment->instances.count)
+		sn_text_add(out,
+			    "call paths of instances were not looked for in this run: sonde vprof "
+			    "does");
 	else if (!sn_profile_with_instances(input->profile)->experiment->instances.count)
 		sn_text_add(out, "no loops were counted in this run: sonde vprof counts them");
 	else
@@ -450,9 +554,17 @@ static const struct sn_explanation instances_words[] = {
 	  "others: they may have been interrupted).",
 	  "timed_instances" },
 	{ "representatives", "text",
-	  "Some of the timed instances, spread over the run, as process:thread:instance; instances "
-	  "of a loop are numbered in each thread from 0.",
+	  "Some of the timed instances, spread over the run: a list of {process, thread, instance}; "
+	  "instances of a loop are numbered in each thread from 0.",
 	  NULL },
+	{ "call_path", "text",
+	  "The functions that led to the loop, in one line, nearest caller first. Unknown where nobody "
+	  "looked.",
+	  "path" },
+	{ "path_instances", "count",
+	  "Instances whose call path was looked at: with --every 1 each, so that instances by path are "
+	  "exact; else each stands for those since the one before.",
+	  "path" },
 	{ 0 },
 };
 
@@ -519,7 +631,7 @@ const struct sn_view sn_view_instances = {
 	.words = instances_words,
 	.text_columns =
 		"share,instances,iterations,iterations_median,cycles_median,stability,bucket,"
-		"timed_instances,label,function,module",
+		"timed_instances,label,function,call_path,module",
 	.by_columns = "process,thread,instance,",
 	.page_title = "Loop instances",
 	.is_in_report = true,

@@ -213,6 +213,7 @@ enum sn_record_type {
 	SN_RECORD_COUNT,
 	SN_RECORD_ACCESS_TABLE,
 	SN_RECORD_ACCESSES,
+	SN_RECORD_CALLER, /* changes likewise */
 	SN_RECORD_KINDS,
 };
 

@@ -28,6 +28,18 @@ struct sn_record_instances {
 	uint64_t left; /* timed ones that did not come to an exit: longjmp, exceptions */
 };
 
+/** By which call path a thread came to a loop. Not every instance is looked at: one stands for all since the
+ *  one before, and only of those that were looked at the time is known. */
+struct sn_record_caller {
+	struct sn_record_header header;
+	uint32_t stack; /* as in INSTANCES */
+	uint32_t path;	/* SN_RECORD_PATH: its leaf is the loop's header; 0: not known */
+	uint32_t reserved;
+	uint64_t instances; /* that it stands for */
+	uint64_t looked_at; /* of them */
+	uint64_t timed, iterations, cycles;
+};
+
 enum { SN_BUCKET_SAMPLES = 31, SN_BUCKET_EXPONENT_ONE = 5 };
 /** In a sample's `iterations`: those of other instances of the loop (recursion, a handler) are among them. */
 #define SN_SAMPLE_HOLDS_OTHERS (1ULL << 63)

@@ -308,6 +308,76 @@ t.compile(os.path.abspath('threads.c'), '-O2', '-g', '-pthread', output='./threa
 run = t.run('vprof', '--from', 'threads1000', '--loops', 'top:3', '--', './threads')
 t.check(run.returncode == 125 and 'is another build' in run.stderr, 'another build is refused', run.stderr)
 
+# by call path: three ways to one loop, one of them by recursion, and a handler that takes another
+with open('paths.c', 'w') as out:
+    out.write(r"""
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#define KEPT __attribute__((noinline, noclone, noipa))
+static double a[64];
+KEPT double kernel(int n) { double s = 0; for (int i = 0; i < n; i++) s += a[i & 63] * i; return s; }
+KEPT double one(int n) { return kernel(n) + 1; }
+KEPT double two(int n) { return kernel(2 * n) + 2; }
+KEPT double deep(int n, int d) { return d ? deep(n, d - 1) + 1 : kernel(n) + 3; }
+static volatile long handled;
+KEPT double within(void) { return kernel(30) + 4; }
+static void handler(int s) { (void)s; within(); handled++; }
+int main(int argc, char **argv)
+{
+	long rounds = atol(argv[1]);
+	double s = 0;
+	struct itimerval timer = { { 0, 700 }, { 0, 700 } };
+	for (int i = 0; i < 64; i++) a[i] = i * .5;
+	if (argc > 2) { signal(SIGVTALRM, handler); setitimer(ITIMER_VIRTUAL, &timer, NULL); }
+	for (long i = 0; i < rounds; i++) {
+		s += one(20);
+		if (i % 2 == 0) s += two(20);
+		if (i % 4 == 0) s += deep(20, 5);
+	}
+	timer = (struct itimerval){ 0 };
+	setitimer(ITIMER_VIRTUAL, &timer, NULL);
+	printf("%.17g\n", s);
+	fprintf(stderr, "%ld\n", handled);
+}
+""")
+app = t.compile(os.path.abspath('paths.c'), '-O2', '-g', output='./paths')
+
+
+def by_path(experiment):
+    """Rows of the kernel's loop, by the functions that led to it from main on."""
+    rows = [r for r in t.show('instances', '--by', 'path', '--all', experiment=experiment)['rows'] if r['function'] == 'kernel']
+    return {' '.join(r['path'][r['path'].index('main'):]) if r['path'] and 'main' in r['path'] else str(r['path']): r for r in rows}
+
+
+t.equal(t.run('vprof', *ALL, '-o', 'paths-all', '--', app, '20000').stdout, t.command(app, '20000').stdout, 'instances by call path: the output is the same')
+found = by_path('paths-all')
+ways = {'main one kernel': (20000, 400000), 'main two kernel': (10000, 400000), 'main ' + 6 * 'deep ' + 'kernel': (5000, 100000)}
+t.equal({k: (r['instances'], r['iterations']) for k, r in found.items()}, ways, 'with --every 1 they are exact, by whole paths')
+t.check(all(r['timed_instances'] == r['path_instances'] == r['instances'] and r['cycles_mean'] > 0 for r in found.values()), 'and each was timed', found)
+run = t.run('vprof', *ALL, '-o', 'paths-handler', '--', app, '2000000', 'x')
+found = by_path('paths-handler')
+handled = int(run.stderr.split()[-1])
+t.equal(sum(r['instances'] for r in found.values()), 3500000 + handled, 'with a handler that runs the loop as well they add up to all')
+t.equal({k: found[k]['instances'] for k in ways}, {k: 100 * n for k, (n, _) in ways.items()}, 'and those of the program are exact')
+t.check(all(r['path'] is None or r['path'][-3:] == ['handler', 'within', 'kernel'] for k, r in found.items() if k not in ways),
+        'those of the handler are by its path, or of none that is known', found.keys())
+t.run('vprof', '-q', '--loops', 'all', '-o', 'paths-some', '--', app, '4000000')
+found = by_path('paths-some')
+t.equal(sum(r['instances'] for r in found.values()), 7000000, 'estimated ones add up to the exact number')
+looked = sum(r['path_instances'] for r in found.values())
+for way, (n, _) in ways.items():
+    part = n / 35000
+    off = found.get(way, {'instances': 0})['instances'] / 7000000 - part
+    # n looks, each for as many as since the one before: twice the variance; 4 sigma
+    t.check(abs(off) <= 4 * (2 * part * (1 - part) / max(looked, 1)) ** 0.5 + 0.01, f'as often by {way[:20]} as it was, within what was looked at', off, looked)
+t.check(found['main one kernel']['iterations'] is None, 'what was not timed has no iterations')
+t.check('two < main < ' in t.run('show', 'instances', '--by', 'path', '--all', 'paths-all').stdout, 'text has paths in one line, nearest caller first')
+t.equal(t.run('show', 'instances', '--by', 'nothing', 'paths-all').returncode, 2, 'another word after --by is refused')
+kept = t.show('instances', '--all', experiment='paths-all')['rows'][0]['representatives']
+t.check(kept and set(kept[0]) == {'process', 'thread', 'instance'}, 'representatives are a list of process, thread and instance', kept)
+
 # real programs
 text = 'input.txt'
 with open(text, 'wb') as out:

@@ -20,7 +20,11 @@ static void walk_from(const struct sn_unwind_module *module, struct sn_unwind_ca
 	uint64_t *stack = malloc(STACK_WORDS * 8), pcs[32];
 	struct sn_unwind_window window = { STACK_START, STACK_START + STACK_WORDS * 8,
 					   (const uint8_t *)stack };
-	struct sn_unwind_target target = { module, 1, (uint32_t)pc, &window, 1 };
+	struct sn_unwind_target target = { .modules = module,
+					   .module_count = 1,
+					   .generation = (uint32_t)pc,
+					   .stacks = &window,
+					   .stack_count = 1 };
 	struct sn_unwind_walk_result result;
 	struct sn_unwind_regs regs;
 

@@ -50,7 +50,15 @@ bool sn_paths_open(void);
  *  0: none, as our own code was interrupted or the table is full. */
 uint32_t sn_path_take(struct sn_thread *self, struct sn_path_cache *cache, const uint64_t *frame);
 
-/** The same, by the unwinder, from the frame that returns to `leaf`: for what is asked once a place. */
+/** The node of the call path that begins with the instruction that the thread has come to, with these
+ * registers. The caller holds the thread busy (sn_enter). 0: none. */
+uint32_t sn_path_take_at(struct sn_thread *self, struct sn_path_cache *cache,
+			 const struct sn_unwind_regs *regs);
+/** The same, if all of it is known already; else 0. It uses general registers only, and writes no record.
+ * `at`: pc is behind the first byte of the instruction. */
+uint32_t sn_path_known_at(struct sn_thread *self, struct sn_path_cache *cache,
+			  const struct sn_path_frame *at);
+/** The same as sn_path_take, by the unwinder, from the frame that returns to `leaf`: for what is asked once a place. */
 uint32_t sn_path_walk(struct sn_thread *self, struct sn_path_cache *cache, uint64_t leaf);
 /** A path of one frame more within `path` (0: none), which returns to `pc`. */
 uint32_t sn_path_below(struct sn_thread *self, uint32_t path, uint64_t pc);

@@ -7,6 +7,8 @@
  * the same caller from them, if the same words lie on the stack. Frames with other rules, of other
  * stacks, or deeper than we keep are walked by the unwinder, each time.
  *
+ * This file is compiled for general registers only: what sn_path_known_at does spares those of vectors.
+ *
  * A path is a node: its parent is its caller's. So a new path costs as many nodes as frames differ.
  */
 #include "runtime/core/paths_parts.h"
@@ -27,8 +29,9 @@ enum {
 
 /* ---- nodes ---- */
 
-/* Whether the caller holds the thread busy. While it does no handler of ours walks a stack. */
-enum hold { FREE, HELD };
+/* Whether the caller holds the thread busy. While it does no handler of ours walks a stack. KNOWN: it does,
+ * and what is not known already is not to be found out. */
+enum hold { FREE, HELD, KNOWN };
 
 static bool write_node(struct sn_thread *self, enum hold hold, uint32_t id, uint32_t parent,
 		       uint64_t pc, uint8_t flags)
@@ -87,6 +90,8 @@ static _Atomic uint64_t *find_node(struct sn_thread *self, enum hold hold, uint3
 	for (uint32_t probe = 0; probe < NODE_PROBES; probe++) {
 		_Atomic uint64_t *place = &sn_paths->nodes[(hash + probe) & (SN_PATH_NODES - 1)];
 		uint64_t node = atomic_load_explicit(place, memory_order_relaxed);
+		if (node == 0 && hold == KNOWN)
+			return NULL;
 		if (node == 0) {
 			if (atomic_load_explicit(&sn_paths->node_count, memory_order_relaxed) >=
 			    NODES_FULL)
@@ -100,7 +105,8 @@ static _Atomic uint64_t *find_node(struct sn_thread *self, enum hold hold, uint3
 		if (node >> (ID_BITS + 1) << (ID_BITS + 1) == tag)
 			return place;
 	}
-	sn_lose(SN_LOSS_STACK_TABLE);
+	if (hold != KNOWN)
+		sn_lose(SN_LOSS_STACK_TABLE);
 	return NULL;
 }
 
@@ -124,7 +130,7 @@ static uint32_t mark_site(struct sn_thread *self, enum hold hold, uint32_t paren
 		return 0;
 	uint32_t id = (uint32_t)(*place & ID_MASK);
 	if (!(atomic_load_explicit(place, memory_order_relaxed) & SITE_BIT)) {
-		if (!write_node(self, hold, id, parent, pc, SN_RECORD_PATH_SITE))
+		if (hold == KNOWN || !write_node(self, hold, id, parent, pc, SN_RECORD_PATH_SITE))
 			return 0;
 		atomic_fetch_or_explicit(place, SITE_BIT, memory_order_relaxed);
 	}
@@ -155,17 +161,24 @@ static uint8_t kind_of(const struct sn_unwind_short_row *row)
 	return SN_PATH_ROW_STEP;
 }
 
-/* What the unwinder has learned of a return address; NULL: nothing yet. */
-static const struct sn_path_row *find_row(struct sn_thread *self, struct sn_path_cache *cache,
-					  uint64_t pc)
+/* Whether the innermost frame's pc is where it returns to, or behind the first byte of the instruction that
+ * it has come to. */
+enum leaf { RETURNS, EXACT };
+
+/* What the unwinder has learned of a frame's pc; NULL: nothing yet. */
+static inline const struct sn_path_row *find_row(struct sn_thread *self,
+						 struct sn_path_cache *cache, enum hold hold,
+						 uint64_t pc, enum leaf leaf)
 {
 	struct sn_path_row *place = place_of_row(cache, pc);
 	struct sn_unwind_short_row row;
 
 	if (__builtin_expect(place->pc == pc, 1))
 		return place;
-	if (!sn_unwind_cache_get(self->cache, sn_unwind_cache_key(pc, true), cache->generation,
-				 &row))
+	if (hold == KNOWN || !sn_unwind_cache_get(self->cache,
+						  leaf == EXACT ? sn_unwind_cache_key(pc - 1, false)
+								: sn_unwind_cache_key(pc, true),
+						  cache->generation, &row))
 		return NULL;
 	place->pc = pc;
 	place->cfa_offset = row.cfa_offset;
@@ -239,6 +252,20 @@ static __attribute__((noinline)) void take_late(struct sn_thread *self)
 	sn_collect_late(self, sn_stack_capture(self, &regs, self->late_pc, false, now_ns), now_ns);
 }
 
+/* For what the short rules do not know, from an instruction that the caller has reached. */
+static __attribute__((noinline)) uint32_t
+walk_at(struct sn_thread *self, struct sn_path_cache *cache, const struct sn_unwind_regs *regs)
+{
+	uint32_t count;
+
+	cache->frame_count = 0;
+	count = sn_stack_walk(self, regs, sn_now_ns());
+	if (!count)
+		return 0;
+	self->pcs[0] = regs->value[SN_UNWIND_RIP] + 1; /* as all frames of a path */
+	return path_of_walk(self, count, 0);
+}
+
 /* For what the short rules do not know, too. */
 __attribute__((noinline)) uint32_t sn_path_walk(struct sn_thread *self, struct sn_path_cache *cache,
 						uint64_t leaf)
@@ -267,8 +294,8 @@ __attribute__((noinline)) uint32_t sn_path_walk(struct sn_thread *self, struct s
 
 /* Follows the stack out from fresh[0] until it meets frames that are as they were. Sets how many are
  * fresh, and how many of the old are left. False: it cannot be followed. */
-static bool follow(struct sn_thread *self, struct sn_path_cache *cache, uint32_t *fresh_count,
-		   uint32_t *kept)
+static inline bool follow(struct sn_thread *self, struct sn_path_cache *cache, enum hold hold,
+			  enum leaf leaf, uint32_t *fresh_count, uint32_t *kept)
 {
 	uint32_t top = cache->frame_count, count = 1;
 
@@ -290,7 +317,8 @@ static bool follow(struct sn_thread *self, struct sn_path_cache *cache, uint32_t
 			}
 			top = same; /* the next one out was left since */
 		}
-		const struct sn_path_row *row = find_row(self, cache, frame->pc);
+		const struct sn_path_row *row =
+			find_row(self, cache, hold, frame->pc, count == 1 ? leaf : RETURNS);
 		if (!row || row->kind == SN_PATH_ROW_HARD)
 			return false;
 		if (row->kind == SN_PATH_ROW_OUTERMOST)
@@ -307,46 +335,81 @@ static bool follow(struct sn_thread *self, struct sn_path_cache *cache, uint32_t
 }
 
 /* The path of the innermost frame, which an event now refers to. */
-static uint32_t site_of(struct sn_thread *self, struct sn_path_cache *cache)
+static uint32_t site_of(struct sn_thread *self, struct sn_path_cache *cache, enum hold hold)
 {
 	struct sn_path_frame *leaf = &cache->frames[cache->frame_count - 1];
 
 	if (!leaf->is_site) {
 		uint32_t parent = cache->frame_count > 1 ? leaf[-1].path : 0;
-		if (!mark_site(self, FREE, parent, leaf->pc))
+		if (!mark_site(self, hold, parent, leaf->pc))
 			return 0;
 		leaf->is_site = 1;
 	}
 	return leaf->path;
 }
 
-uint32_t sn_path_take(struct sn_thread *self, struct sn_path_cache *cache, const uint64_t *frame)
+/* Makes the stack from `first` on the one that was seen last. False: it cannot be followed. */
+static inline bool take(struct sn_thread *self, struct sn_path_cache *cache, enum hold hold,
+			enum leaf leaf, const struct sn_path_frame *first, uint32_t *out)
 {
 	uint32_t generation =
 		atomic_load_explicit(&sn_state->table, memory_order_acquire)->generation;
 	uint32_t fresh, kept, path;
 
-	cache->fresh[0] = (struct sn_path_frame){ .pc = frame[1],
-						  .rsp = (uint64_t)(uintptr_t)(frame + 2),
-						  .rbp = frame[0] };
+	cache->fresh[0] = *first;
+	if (hold == KNOWN && cache->generation != generation)
+		return false;
 	if (cache->generation != generation) {
 		cache->generation = generation;
 		cache->frame_count = 0;
 		memset(cache->rows, 0, sizeof cache->rows);
 	}
-	if (cache->fresh[0].rsp - self->stack_start >= self->stack_end - self->stack_start ||
-	    !follow(self, cache, &fresh, &kept) || kept + fresh > SN_PATH_FRAMES)
-		return sn_path_walk(self, cache, frame[1]);
+	if (first->rsp - self->stack_start >= self->stack_end - self->stack_start ||
+	    !follow(self, cache, hold, leaf, &fresh, &kept) || kept + fresh > SN_PATH_FRAMES)
+		return false;
 	path = kept ? cache->frames[kept - 1].path : 0;
 	cache->frame_count = 0;
+	*out = 0;
 	for (uint32_t i = fresh; i-- > 0;) {
 		struct sn_path_frame *to = &cache->frames[kept++];
 		*to = cache->fresh[i];
-		path = extend(self, FREE, path, to->pc);
+		path = extend(self, hold, path, to->pc);
 		to->path = path & INT32_MAX;
 		if (!path && !sn_is_own_code(to->pc))
-			return 0;
+			return true;
 	}
 	cache->frame_count = kept;
-	return site_of(self, cache);
+	*out = site_of(self, cache, hold);
+	return true;
+}
+
+uint32_t sn_path_take(struct sn_thread *self, struct sn_path_cache *cache, const uint64_t *frame)
+{
+	struct sn_path_frame first = { .pc = frame[1],
+				       .rsp = (uint64_t)(uintptr_t)(frame + 2),
+				       .rbp = frame[0] };
+	uint32_t path;
+
+	return take(self, cache, FREE, RETURNS, &first, &path)
+		       ? path
+		       : sn_path_walk(self, cache, frame[1]);
+}
+
+uint32_t sn_path_known_at(struct sn_thread *self, struct sn_path_cache *cache,
+			  const struct sn_path_frame *at)
+{
+	uint32_t path;
+
+	return take(self, cache, KNOWN, EXACT, at, &path) ? path : 0;
+}
+
+uint32_t sn_path_take_at(struct sn_thread *self, struct sn_path_cache *cache,
+			 const struct sn_unwind_regs *regs)
+{
+	struct sn_path_frame first = { .pc = regs->value[SN_UNWIND_RIP] + 1,
+				       .rsp = regs->value[SN_UNWIND_RSP],
+				       .rbp = regs->value[SN_UNWIND_RBP] };
+	uint32_t path;
+
+	return take(self, cache, HELD, EXACT, &first, &path) ? path : walk_at(self, cache, regs);
 }

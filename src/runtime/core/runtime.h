@@ -316,6 +316,8 @@ void sn_finish_early(const char *why);
 
 /* core/stacks_handler.c */
 /** Interns frames (leaf first) with what continues them. 0: no room, counted. */
+/** Set-up: code in these bytes stands for other code, as a collector's `translate` knows. */
+void sn_stack_add_copies(uint64_t start, uint64_t bytes);
 uint32_t sn_stack_intern(struct sn_writer *writer, const uint64_t *pcs, uint32_t count,
 			 uint32_t flags, uint32_t parent, int64_t now_ns);
 /** The stack at these registers; frames of our own library are left out, but for the one that a

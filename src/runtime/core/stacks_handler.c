@@ -5,6 +5,19 @@
 
 enum { SN_INTERN_PROBES = 32, SN_INTERN_FULL = SN_INTERN_SLOTS / 4 * 3, SN_WINDOWS_MAX = 4 };
 
+/* Code that stands for other code, as collectors say. */
+static struct {
+	uint64_t start, end;
+} copies;
+
+void sn_stack_add_copies(uint64_t start, uint64_t bytes)
+{
+	if (!copies.end || start < copies.start)
+		copies.start = start;
+	if (start + bytes > copies.end)
+		copies.end = start + bytes;
+}
+
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
 	hash ^= word;
@@ -204,6 +217,9 @@ static uint32_t walk(struct sn_thread *self, const struct sn_unwind_regs *from, 
 			.generation = table->generation,
 			.stacks = windows,
 			.stack_count = find_windows(self, regs.value[SN_UNWIND_RSP], windows),
+			.copies_start = copies.start,
+			.copies_end = copies.end,
+			.translate = copies.end ? sn_collect_translate : NULL,
 		};
 		count = sn_unwind_walk(&target, &regs, self->cache, self->pcs, max, result);
 		if (result->end == SN_UNWIND_COMPLETE && !result->flags)

@@ -9,6 +9,8 @@ enum {
 	COST_CYCLES = 400,  /* of a timed instance */
 	BUDGET_PARTS = 100, /* which may be a hundredth of what the loop takes: loops nest */
 	EVERY_MAX = 1 << 16,
+	LONG_LOOKS = 16,    /* as long as so many usual ones */
+	LOOK_CYCLES = 1000, /* for a call path, until it is known better */
 };
 
 __thread struct sn_patch_words sn_patch_words __attribute__((tls_model("initial-exec")));
@@ -73,8 +75,17 @@ uint64_t sn_patch_first(uint64_t loop)
 	return (uint64_t)record;
 }
 
+/* From 1 to twice the mean, so that instances that take turns in whatever way are met alike. */
+static uint32_t spread(struct sn_plan_slot *slot, uint64_t mean)
+{
+	if (mean <= 1)
+		return 1;
+	slot->random = slot->random * 1664525 + 1013904223;
+	return 1 + (uint32_t)(((uint64_t)slot->random * (2 * mean - 1)) >> 32);
+}
+
 /* Into how many parts the loop's instances go, of which one is timed. */
-static uint32_t next_countdown(const struct sn_record_instances *record)
+static uint64_t parts_of(const struct sn_record_instances *record)
 {
 	uint64_t mean, every;
 
@@ -84,13 +95,141 @@ static uint32_t next_countdown(const struct sn_record_instances *record)
 		return 1;
 	mean = record->timed_cycles / record->timed + 1;
 	every = 1 + COST_CYCLES * BUDGET_PARTS / mean;
-	return every > EVERY_MAX ? EVERY_MAX : (uint32_t)every;
+	return every > EVERY_MAX ? EVERY_MAX : every;
+}
+
+static uint32_t next_countdown(const struct sn_record_instances *record)
+{
+	struct sn_plan_slot *table = sn_patch_words.table;
+	uint64_t mean = parts_of(record);
+
+	return table ? spread(&table[record->loop], mean) : (uint32_t)mean;
+}
+
+/* ---- call paths ---- */
+
+static struct sn_record_caller *caller_of(struct sn_caller_context *context,
+					  const struct sn_record_instances *record, uint32_t path)
+{
+	uint64_t key = (uint64_t)record->loop << 32 | path | 1ULL << 63;
+	uint64_t hash = key * 0x9e3779b97f4a7c15ULL >> 40;
+
+	for (uint64_t i = 0; i < SN_CALLER_PROBES; i++) {
+		struct sn_caller_slot *slot = &context->slots[(hash + i) % SN_CALLER_SLOTS];
+		struct sn_record_caller *caller;
+
+		if (slot->key == key)
+			return (void *)slot->record;
+		if (slot->key)
+			continue;
+		caller = sn_patch_new_record(sn_self, SN_RECORD_CALLER, sizeof(*caller),
+					     record->stack);
+		if (!caller)
+			return NULL;
+		caller->path = path;
+		slot->record = (uint64_t)caller;
+		slot->key = key;
+		return caller;
+	}
+	return NULL;
+}
+
+/* The usual cost of a look, in spite of those that fault or are interrupted. */
+static uint64_t smoothed(uint64_t usual, uint64_t cycles)
+{
+	if (!usual)
+		return LOOK_CYCLES;
+	if (cycles > 2 * usual)
+		cycles = 2 * usual;
+	return usual - usual / 8 + cycles / 8;
+}
+
+static struct sn_record_caller *look(struct sn_caller_context *context,
+				     const struct sn_record_instances *record,
+				     uint64_t stack_pointer, const uint64_t *kept)
+{
+	struct sn_caller_registers at = { sn_patches.loops[record->loop].header_load_addr,
+					  stack_pointer, kept };
+	struct sn_record_caller *caller = NULL;
+	uint64_t begin = __builtin_ia32_rdtsc(), cycles;
+	uint32_t path;
+
+	if (!sn_enter(sn_self))
+		return NULL;
+	/* nobody looks while the thread is busy: whoever did was left by longjmp */
+	if (context->holder)
+		context->paths.frame_count = 0;
+	context->holder = stack_pointer;
+	path = sn_path_known_at(
+		sn_self, &context->paths,
+		&(struct sn_path_frame){ .pc = at.pc + 1, .rsp = stack_pointer, .rbp = kept[1] });
+	if (!path)
+		path = sn_caller_path(context, &at);
+	caller = caller_of(context, record, path);
+	context->holder = 0;
+	cycles = __builtin_ia32_rdtsc() - begin;
+	context->cost_cycles = smoothed(context->cost_cycles, cycles);
+	/* time off the CPU is none that was spent */
+	context->spent_cycles +=
+		cycles < LONG_LOOKS * context->cost_cycles ? cycles : context->cost_cycles;
+	sn_leave(sn_self);
+	return caller;
+}
+
+/* Timed instances until the next look: with --every 1 at each, else looks take a hundredth of the loop's time. */
+static uint32_t next_look(const struct sn_caller_context *context,
+			  const struct sn_record_instances *record, struct sn_plan_slot *slot)
+{
+	uint64_t mean, work;
+
+	if (record->every == 1 || !record->timed)
+		return 1;
+	mean = record->timed_cycles / record->timed + 1;
+	work = mean * parts_of(record);
+	return spread(slot, context->cost_cycles * BUDGET_PARTS / (work + 1) + 1);
+}
+
+/* By which call path the instance begins that is to be timed; NULL: it was not looked for. */
+static struct sn_record_caller *note_caller(struct sn_record_instances *record,
+					    uint64_t stack_pointer, const uint64_t *kept)
+{
+	struct sn_caller_context *context = sn_patch_words.callers;
+	struct sn_plan_slot *slot = &sn_patch_words.table[record->loop];
+	struct sn_record_caller *caller;
+	uint64_t entries = record->entries;
+
+	if (!context || !sn_patch_words.table || !sn_self || sn_state->is_sealed ||
+	    !sn_is_active() || sn_is_paused() ||
+	    sn_patches.loops[record->loop].variants[SN_VARIANT_ORIG])
+		return NULL;
+	if (slot->caller_wait > 1) {
+		slot->caller_wait--;
+		return NULL;
+	}
+	caller = look(context, record, stack_pointer, kept);
+	if (!caller)
+		return NULL;
+	caller->looked_at++;
+	/* those that were to be looked at and could not be are nobody's */
+	caller->instances += record->every == 1 ? 1 : entries - slot->caller_entries;
+	slot->caller_entries = entries;
+	slot->caller_wait = next_look(context, record, slot);
+	return caller;
 }
 
 uint64_t sn_patch_begin(struct sn_record_instances *record, uint64_t stack_pointer)
 {
+	return sn_patch_begin_from(record, stack_pointer, NULL);
+}
+
+uint64_t sn_patch_begin_from(struct sn_record_instances *record, uint64_t stack_pointer,
+			     const uint64_t *kept)
+{
+	struct sn_record_caller *caller = NULL;
 	uint64_t code = 0;
 
+	if (kept)
+		caller = note_caller(record, stack_pointer, kept);
 	/* a loop without variants of its own is timed as if there were none */
 	record->countdown = sn_patches.loops[record->loop].recorder ? sn_trace_countdown(record)
 			    : sn_patches.has_variants &&
@@ -110,6 +249,8 @@ uint64_t sn_patch_begin(struct sn_record_instances *record, uint64_t stack_point
 	atomic_signal_fence(memory_order_seq_cst);
 	record->open_number = record->entries - 1;
 	record->open_sum = record->step ? record->sum + record->last_entry : record->sum;
+	if (kept && sn_patch_words.table)
+		sn_patch_words.table[record->loop].caller = (uint64_t)caller;
 	if (sn_patches.has_variants)
 		code = sn_variant_begin(record, stack_pointer);
 	if (sn_patches.has_recorders)
@@ -180,6 +321,7 @@ static void end_instance(struct sn_record_instances *record, uint64_t tsc, uint6
 	uint64_t parts, cycles, iterations;
 	struct sn_thread *self = sn_self;
 	struct sn_record_bucket *bucket;
+	struct sn_record_caller *caller;
 	uint32_t exponent;
 
 	record->sum += sn_variant_arrivals(record) + sn_trace_arrivals(record);
@@ -205,6 +347,12 @@ static void end_instance(struct sn_record_instances *record, uint64_t tsc, uint6
 		exponent = SN_PLAN_BUCKETS - 1;
 	if (!sn_enter(self))
 		return;
+	caller = (void *)sn_patch_words.table[record->loop].caller;
+	if (caller) {
+		caller->timed++;
+		caller->iterations += iterations;
+		caller->cycles += cycles;
+	}
 	bucket = bucket_of(self, record, exponent);
 	if (bucket)
 		sn_patch_keep(bucket, record->open_number,

@@ -6,6 +6,7 @@
 #define SN_RUNTIME_PATCH_PATCH_H
 
 #include "runtime/core/collector.h"
+#include "runtime/core/paths.h"
 #include "wire/instances.h"
 #include "wire/plan.h"
 
@@ -47,6 +48,7 @@ struct sn_patches {
 	uint64_t timing_cycles; /* between the two readings of the counter, without a loop */
 	bool has_variants;
 	bool has_recorders;
+	bool has_callers;	 /* instances are counted by call path */
 	void *fault_handler;	 /* that takes faults of variants; NULL: there is none */
 	uint32_t budget_percent; /* that variants may take; 0: as much as they want */
 	uint64_t null_cycles;	 /* a variant that has no instruction */
@@ -60,6 +62,7 @@ extern struct sn_collector sn_patch_collector;
 
 struct sn_variant_context;
 struct sn_trace_context;
+struct sn_caller_context;
 
 /** What the copies read of this thread: enum sn_plan_thread_word. */
 struct sn_patch_words {
@@ -69,7 +72,8 @@ struct sn_patch_words {
 	uint64_t trace_next, trace_units, trace_saved[2];
 	uint64_t visits;
 	/* not read by copies */
-	struct sn_trace_context *traces; /* NULL: nothing is recorded */
+	struct sn_trace_context *traces;   /* NULL: nothing is recorded */
+	struct sn_caller_context *callers; /* NULL: no call paths */
 };
 _Static_assert(offsetof(struct sn_patch_words, visits) == SN_PLAN_WORD_VISITS, "as planned");
 extern __thread struct sn_patch_words sn_patch_words __attribute__((tls_model("initial-exec")));
@@ -105,6 +109,45 @@ void *sn_patch_new_record(struct sn_thread *self, uint8_t type, uint32_t bytes, 
 
 /** CLOCK_MONOTONIC by a system call; 0 where there may be none. */
 int64_t sn_patch_now_ns(void);
+
+/* ---- call paths ---- */
+
+enum { SN_CALLER_SAVED_BYTES = 8192, SN_CALLER_SLOTS = 8192, SN_CALLER_PROBES = 16 };
+
+/** A path of a loop that the thread has come by. */
+struct sn_caller_slot {
+	uint64_t key;	 /* the loop's index and the path's number, with one bit more; 0: empty */
+	uint64_t record; /* address of a struct sn_record_caller */
+};
+
+/** Of a thread. */
+struct sn_caller_context {
+	/* callers_handler.c knows these offsets */
+	uint64_t save_mask;						   /* 0 */
+	uint8_t saved[SN_CALLER_SAVED_BYTES] __attribute__((aligned(64))); /* 64 */
+
+	uint64_t holder; /* the stack pointer of who looks at the stack now; 0: nobody */
+	uint64_t spent_cycles, cost_cycles; /* by looking; for one look */
+	struct sn_path_cache paths;
+	struct sn_caller_slot slots[SN_CALLER_SLOTS];
+};
+_Static_assert(offsetof(struct sn_caller_context, saved) == 64, "as assembled");
+
+/** Where a thread stands: the loop's header, and the registers that functions keep. */
+struct sn_caller_registers {
+	uint64_t pc, stack_pointer;
+	const uint64_t *kept; /* rbx, rbp, r12 to r15 */
+};
+
+/* callers_handler.c */
+/** As sn_patch_begin, which it calls with the registers; for `calls` of a plan. */
+void sn_patch_begin_by_path(void);
+/** The call path (core/paths.h), or 0. The thread is held busy. */
+uint32_t sn_caller_path(struct sn_caller_context *context, const struct sn_caller_registers *at);
+/* counts_handler.c */
+/** `kept` as in struct sn_caller_registers; NULL: the path is not looked for. */
+uint64_t sn_patch_begin_from(struct sn_record_instances *record, uint64_t stack_pointer,
+			     const uint64_t *kept);
 
 /* ---- traces ---- */
 

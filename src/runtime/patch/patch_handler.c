@@ -13,6 +13,7 @@ struct scratch {
 	struct sn_plan_slot *table;
 	struct sn_variant_context *context;
 	struct sn_trace_context *traces;
+	struct sn_caller_context *callers;
 };
 
 static void clear_table(struct sn_plan_slot *table)
@@ -23,6 +24,8 @@ static void clear_table(struct sn_plan_slot *table)
 		table[i].record = 0;
 		for (uint32_t b = 0; b < SN_PLAN_BUCKETS; b++)
 			table[i].buckets[b] = 0;
+		table[i].caller = table[i].caller_entries = 0;
+		table[i].caller_wait = 0;
 	}
 }
 
@@ -62,6 +65,13 @@ static void begin_thread(struct sn_thread *thread, enum sn_thread_origin origin)
 		clear_context(scratch->context);
 	if (scratch->traces)
 		memset(scratch->traces, 0, offsetof(struct sn_trace_context, words));
+	if (scratch->callers) {
+		scratch->callers->holder = scratch->callers->spent_cycles = 0;
+		scratch->callers->paths.generation = scratch->callers->paths.frame_count = 0;
+		for (uint32_t i = 0; i < SN_CALLER_SLOTS; i++)
+			if (scratch->callers->slots[i].key)
+				scratch->callers->slots[i].key = 0;
+	}
 }
 
 static bool resume(struct sn_thread *thread)
@@ -81,6 +91,11 @@ static bool resume(struct sn_thread *thread)
 		scratch->traces = sn_pages_wiped_in_children(sizeof(struct sn_trace_context));
 	if (scratch->traces && !scratch->traces->last_tsc)
 		scratch->traces->last_tsc = __builtin_ia32_rdtsc();
+	if (sn_patches.has_callers && !scratch->callers && !sn_state->is_sealed)
+		scratch->callers = sn_pages_wiped_in_children(sizeof(struct sn_caller_context));
+	if (scratch->callers)
+		scratch->callers->save_mask = sn_patches.save_mask;
+	sn_patch_words.callers = scratch->callers;
 	sn_patch_words.context = scratch->context;
 	sn_patch_words.traces = scratch->traces;
 	sn_patch_words.table = scratch->table;
@@ -113,6 +128,9 @@ static bool install(enum sn_data_origin origin)
 		scratch->table = NULL; /* the parent's, or none */
 		scratch->context = NULL;
 		scratch->traces = NULL;
+		scratch->callers = NULL;
+		if (sn_patches.has_callers)
+			sn_patches.has_callers = sn_paths_open();
 		for (uint32_t i = 0; i < sn_patches.loop_count; i++) {
 			sn_patches.loops[i].is_table_written = 0;
 			sn_patches.loops[i].owner = 0;
@@ -180,6 +198,9 @@ static bool interrupted(struct sn_thread *self, bool is_fault, void *ucontext)
 	struct sn_variant_context *context = scratch->context;
 	greg_t *pc = &((ucontext_t *)ucontext)->uc_mcontext.gregs[REG_RIP];
 
+	/* our own time, which is left out of samples */
+	if (!is_fault && scratch->callers && scratch->callers->holder)
+		return true;
 	if (!context || !context->is_running)
 		return false;
 	if (!is_in_variant((uint64_t)*pc))
@@ -197,10 +218,12 @@ static int64_t left_out_ns(const struct sn_thread *thread)
 {
 	const struct scratch *scratch = sn_thread_scratch(thread, &sn_patch_collector);
 
-	if (!scratch->context || !sn_patches.cycles_a_second)
-		return 0;
-	return (int64_t)((double)scratch->context->spent_cycles * 1e9 /
-			 (double)sn_patches.cycles_a_second);
+	uint64_t cycles = (scratch->context ? scratch->context->spent_cycles : 0) +
+			  (scratch->callers ? scratch->callers->spent_cycles : 0);
+
+	return sn_patches.cycles_a_second
+		       ? (int64_t)((double)cycles * 1e9 / (double)sn_patches.cycles_a_second)
+		       : 0;
 }
 
 struct sn_collector sn_patch_collector = {

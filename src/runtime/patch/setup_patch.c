@@ -103,6 +103,7 @@ static void note_module(const struct sn_place *module)
 					   .load_bias = module->info->dlpi_addr,
 					   .code = module->code,
 					   .first_loop = sn_patches.loop_count };
+	sn_stack_add_copies(module->code, module->plan.header->code_bytes);
 	for (uint32_t i = 0; i < module->plan.header->loop_count; i++) {
 		const struct sn_plan_loop *from = &module->plan.loops[i];
 		struct sn_patched_loop *loop = &sn_patches.loops[sn_patches.loop_count++];
@@ -127,9 +128,10 @@ static void note_module(const struct sn_place *module)
 static void patch_module(struct sn_place *module, bool is_program)
 {
 	const struct sn_place_calls calls = {
-		{ (void *)sn_patch_first, (void *)sn_patch_begin, (void *)sn_patch_end,
-		  (void *)sn_patch_next, (void *)sn_trace_full, (void *)sn_variant_run,
-		  (void *)sn_variant_exit },
+		{ (void *)sn_patch_first,
+		  sn_patches.has_callers ? (void *)sn_patch_begin_by_path : (void *)sn_patch_begin,
+		  (void *)sn_patch_end, (void *)sn_patch_next, (void *)sn_trace_full,
+		  (void *)sn_variant_run, (void *)sn_variant_exit },
 		(int64_t)((uintptr_t)&sn_patch_words - (uintptr_t)__builtin_thread_pointer())
 	};
 
@@ -250,7 +252,9 @@ void sn_patch_setup(void)
 	sn_patches.budget_percent = sn_config.settings.budget;
 	sn_patches.has_recorders = kinds & SN_PLAN_HAS_RECORDERS;
 	sn_patches.has_variants = kinds & SN_PLAN_HAS_VARIANTS && can_have_variants();
-	if (sn_patches.has_variants || sn_patches.has_recorders)
+	sn_patches.has_callers = loops && !sn_patches.has_recorders && find_state() &&
+				 sn_patches.save_bytes <= SN_CALLER_SAVED_BYTES && sn_paths_open();
+	if (sn_patches.has_variants || sn_patches.has_recorders || sn_patches.has_callers)
 		measure_counter();
 	patch_modules();
 	if (sn_patches.loop_count < loops || !sn_patches.module_count)

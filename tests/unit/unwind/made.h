@@ -95,7 +95,11 @@ static inline void made_finish(struct made *made, size_t function_offset)
 							(const uint8_t *)made->stack };
 	for (unsigned i = 0; i < 64; i++)
 		made->stack[i] = 0x1000 + i;
-	made->target = (struct sn_unwind_target){ &made->module, 1, 1, &made->stack_window, 1 };
+	made->target = (struct sn_unwind_target){ .modules = &made->module,
+						  .module_count = 1,
+						  .generation = 1,
+						  .stacks = &made->stack_window,
+						  .stack_count = 1 };
 }
 
 static inline void made_image(struct made *made, bool is_signal, const uint8_t *common,
