@@ -52,9 +52,12 @@ static uint32_t threads_of(const struct sn_args *args)
 
 static int decan_run(const struct sn_args *args)
 {
-	struct sn_loop_run run = { .command = "decan",
-				   .view = "variants",
-				   .threads = threads_of(args) };
+	struct sn_loop_run run = {
+		.command = "decan",
+		.view = "variants",
+		.needs_copies = "variants of loops, and nothing of what loops would gain",
+		.threads = threads_of(args)
+	};
 	struct sn_error err;
 	long long budget;
 	sn_status status = sn_cli_every(args, &run.every, &err);
@@ -85,8 +88,7 @@ static const struct sn_option decan_options[] = {
 	  "variants of a loop run in each thread by turns of its own (unless said), in one thread beside the "
 	  "loop as it is in the others, or in all threads at once: the same variant in the same instances",
 	  "each|one|all" },
-	{ "from", 0, "EXPERIMENT",
-	  "an experiment of the same program says which loops are hot; no first run", NULL },
+	SN_LOOP_RUN_OPTIONS,
 	SN_RECORD_OPTIONS,
 	{ 0 },
 };
@@ -112,7 +114,9 @@ const struct sn_command sn_command_decan = {
 			"sonde decan -- ./app -n 2000",
 			"all variants of the 50 hottest loops; then: sonde show variants",
 			"sonde decan --from @0 --variants dl1 --loops solve.c:41 -- ./app",
-			"one variant of one loop, of a program recorded before", NULL },
+			"one variant of one loop, of a program recorded before",
+			"sonde decan --launcher 'mpirun -n 4' -- ./app",
+			"in each rank of an MPI program", NULL },
 	.stops_at_operand = true,
 	.run = decan_run,
 };

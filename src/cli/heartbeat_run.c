@@ -238,7 +238,11 @@ static sn_status prepare(struct run *run, const struct sn_args *args, struct sn_
 		status = sn_target_find(args->operands[0], &run->target, err);
 	if (status == SN_OK)
 		status = check_target(run, err);
-	if (status == SN_OK) {
+	if (status == SN_OK && sn_args_flag(args, "keep-text")) {
+		sn_warn("with --keep-text nothing is written into the program's code: none of the "
+			"%zu heartbeats of '%s' is inserted, and the program runs as it is",
+			plan.sites.count, path);
+	} else if (status == SN_OK) {
 		sn_cli_inserts_make(&plan, run->target.path, &run->inserts);
 		if (!run->inserts.sites)
 			sn_warn("no heartbeat of '%s' is inserted: the program runs as it is",
@@ -280,6 +284,8 @@ static int run_run(const struct sn_args *args)
 static const struct sn_option run_options[] = {
 	{ "plan", 'p', "FILE", "the heartbeat plan, of 'sonde phases --emit-heartbeats FILE'",
 	  NULL },
+	{ "keep-text", 0, NULL,
+	  "write nothing into the code of the program: heartbeats of its source alone beat", NULL },
 	{ NULL, 0, NULL, NULL, NULL },
 };
 

@@ -49,6 +49,8 @@ static int find_first(const struct sn_args *args, struct sn_text *path)
 	return path->chars ? SN_EXIT_OK : code;
 }
 
+#define LOOPS_UNLESS_SAID "top:50"
+
 static const char *verb_of(const struct sn_loop_run *run)
 {
 	return run->verb ? run->verb : "counted";
@@ -172,6 +174,31 @@ static void run_counted(const struct sn_args *args, const struct sn_loop_run *ru
 	free(files);
 }
 
+static void say_plans(const struct sn_analysis *analysis, const struct sn_loop_run *run,
+		      const struct sn_loop_plans *plans)
+{
+	fprintf(stderr, "sonde: %zu loops are %s, with %.0f %% of CPU time\n", plans->loops,
+		verb_of(run), 100 * plans->covered_share);
+	say_refusals(analysis, run, plans);
+	if (plans->left_out)
+		fprintf(stderr,
+			"sonde: %zu loops that no sample met are left out: a process has room for %d\n",
+			plans->left_out, SN_PLAN_LOOPS_MAX);
+}
+
+sn_status sn_cli_loop_run_foresee(const struct sn_args *args, const struct sn_loop_run *run,
+				  const struct sn_analysis *analysis, struct sn_error *err)
+{
+	struct sn_loop_plans plans = { 0 };
+	sn_status status = make_plans(args, run, analysis, LOOPS_UNLESS_SAID, &plans, err);
+
+	if (status == SN_OK && !sn_args_flag(args, "quiet"))
+		say_plans(analysis, run, &plans);
+	if (status == SN_OK)
+		sn_loop_plans_free(&plans);
+	return status;
+}
+
 sn_status sn_cli_loop_run_of(const struct sn_args *args, const struct sn_loop_run *run,
 			     const struct sn_analysis *analysis, const char *unless_said,
 			     const char *into, struct sn_record_result *result,
@@ -184,15 +211,8 @@ sn_status sn_cli_loop_run_of(const struct sn_args *args, const struct sn_loop_ru
 
 	if (status != SN_OK)
 		return status;
-	if (!sn_args_flag(args, "quiet")) {
-		fprintf(stderr, "sonde: %zu loops are %s, with %.0f %% of CPU time\n", plans.loops,
-			verb_of(run), 100 * plans.covered_share);
-		say_refusals(analysis, run, &plans);
-		if (plans.left_out)
-			fprintf(stderr,
-				"sonde: %zu loops that no sample met are left out: a process has room for %d\n",
-				plans.left_out, SN_PLAN_LOOPS_MAX);
-	}
+	if (!sn_args_flag(args, "quiet"))
+		say_plans(analysis, run, &plans);
 	begin_s = seconds_now();
 	begin = __builtin_ia32_rdtsc();
 	run_counted(args, run, &plans, into, result);
@@ -213,7 +233,12 @@ static sn_status check(const struct sn_args *args, const struct sn_loop_run *run
 	if (!args->operand_count)
 		return sn_error_set(err, SN_ERR_USAGE,
 				    "what shall be run? sonde %s -- PROGRAM ARGS", run->command);
-	if (sn_launch_is_rank() && !sn_args_value(args, "from"))
+	if (sn_launch_is_rank() && sn_args_value(args, "launcher"))
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"this is one rank of a launch already, and launches none: leave "
+			"--launcher away");
+	if (sn_launch_is_rank() && !sn_args_value(args, "from") && !sn_args_flag(args, "keep-text"))
 		return sn_error_set(
 			err, SN_ERR_USAGE,
 			"one rank of a launch cannot run the program once more to find its loops: "
@@ -221,6 +246,29 @@ static sn_status check(const struct sn_args *args, const struct sn_loop_run *run
 			"then mpirun -n RANKS sonde %s --from EXPERIMENT -- PROGRAM)",
 			run->command);
 	return sn_cli_loop_choice_check(args, err);
+}
+
+void sn_cli_loop_run_kept(const struct sn_args *args, const struct sn_loop_run *run,
+			  const char *path)
+{
+	if (sn_args_flag(args, "quiet"))
+		return;
+	fprintf(stderr,
+		"sonde: with --keep-text nothing was written into the program's code: there are no %s. "
+		"Loops have their CPU time: sonde show loops %s\n",
+		run->needs_copies, path);
+}
+
+/* As it is, sampled. */
+static int run_kept(const struct sn_args *args, const struct sn_loop_run *run)
+{
+	struct sn_record_result result;
+	int code = sn_cli_record(args, &result);
+
+	if (result.experiment_path.length)
+		sn_cli_loop_run_kept(args, run, result.experiment_path.chars);
+	sn_text_free(&result.experiment_path);
+	return code;
 }
 
 int sn_cli_loop_run(const struct sn_args *args, const struct sn_loop_run *run)
@@ -233,6 +281,10 @@ int sn_cli_loop_run(const struct sn_args *args, const struct sn_loop_run *run)
 	sn_status status = check(args, run, &err);
 	int code = SN_EXIT_OK;
 
+	if (status == SN_OK && sn_args_value(args, "launcher"))
+		return sn_cli_loop_run_launched(args, run);
+	if (status == SN_OK && sn_args_flag(args, "keep-text"))
+		return run_kept(args, run);
 	if (status == SN_OK)
 		code = find_first(args, &first);
 	if (status == SN_OK && !first.chars)
@@ -244,7 +296,8 @@ int sn_cli_loop_run(const struct sn_args *args, const struct sn_loop_run *run)
 		status = sn_cli_check_same_program(analysis->experiment, args->operands,
 						   first.chars, &err);
 	if (status == SN_OK)
-		status = sn_cli_loop_run_of(args, &mine, analysis, "top:50", NULL, &result, &err);
+		status = sn_cli_loop_run_of(args, &mine, analysis, LOOPS_UNLESS_SAID, NULL, &result,
+					    &err);
 	if (result.experiment_path.chars && !sn_args_flag(args, "quiet"))
 		fprintf(stderr, "sonde: %s; sonde show %s %s\n", result.experiment_path.chars,
 			run->view, result.experiment_path.chars);

@@ -7,9 +7,24 @@
 #include "profile/analysis.h"
 #include "record/record.h"
 
+/* For the option tables of these commands. */
+#define SN_LOOP_RUN_OPTIONS                                                                        \
+	{ "from", 0, "EXPERIMENT",                                                                 \
+	  "an experiment of the same program says which loops are hot; no first run", NULL },      \
+		{ "launcher", 0, "COMMAND",                                                        \
+		  "start the program by this, such as 'mpirun -n 4': each rank is measured",       \
+		  NULL },                                                                          \
+	{                                                                                          \
+		"keep-text", 0, NULL,                                                              \
+			"write nothing into the code of the program: it is sampled, and what "     \
+			"cannot be had so is said",                                                \
+			NULL                                                                       \
+	}
+
 struct sn_loop_run {
 	const char *command, *view; /* their names; NULL: nothing is said of it when it is over */
 	const char *verb;	    /* what is done to loops; NULL: they are counted */
+	const char *needs_copies;   /* what the command cannot give without them */
 	uint32_t variants;	    /* bits (1 << enum sn_decan_variant), as in sn_rewriter_plan */
 	uint32_t every;		    /* one in so many instances is timed; 0: found while running */
 	uint32_t budget_percent;    /* of variants; 0: no limit */
@@ -22,6 +37,15 @@ struct sn_loop_run {
 
 /** Runs the operands, after a first run unless --from is there. Prints what went wrong; the exit code. */
 int sn_cli_loop_run(const struct sn_args *args, const struct sn_loop_run *run);
+/** What can be said of this run before it begins; its loops, as the experiment has them. SN_ERR_NO_DATA: none
+ * can be counted. */
+sn_status sn_cli_loop_run_foresee(const struct sn_args *args, const struct sn_loop_run *run,
+				  const struct sn_analysis *analysis, struct sn_error *err);
+/** After --keep-text: what the experiment has, and what it lacks. */
+void sn_cli_loop_run_kept(const struct sn_args *args, const struct sn_loop_run *run,
+			  const char *path);
+/** sn_cli_loop_run with --launcher: each start is one of the launcher, whose ranks are commands of their own. */
+int sn_cli_loop_run_launched(const struct sn_args *args, const struct sn_loop_run *run);
 /** --every K; 0 without it. */
 sn_status sn_cli_every(const struct sn_args *args, uint32_t *every, struct sn_error *err);
 

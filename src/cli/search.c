@@ -12,6 +12,7 @@
 #include "caches/config.h"
 #include "cli/analysis_options.h"
 #include "cli/command.h"
+#include "cli/launcher.h"
 #include "experiment/store.h"
 #include "cli/properties.h"
 #include "cli/search.h"
@@ -123,18 +124,12 @@ static sn_status count_read(const struct sn_args *args, const char *name, long l
 	return status;
 }
 
-/* "mpirun -n 64" as a shell splits it; nothing in it is executed. */
 static sn_status launch_read(const struct sn_args *args, struct asked *out, struct sn_error *err)
 {
 	const char *launch = sn_args_value(args, "launch");
 
-	if (launch &&
-	    (wordexp(launch, &out->launch, WRDE_NOCMD | WRDE_UNDEF) != 0 || !out->launch.we_wordc))
-		return sn_error_set(
-			err, SN_ERR_USAGE,
-			"--launch takes the words of a launcher, such as 'mpirun -n 4', "
-			"not '%s'",
-			launch);
+	if (launch && sn_cli_launcher_read("launch", launch, &out->launch, err) != SN_OK)
+		return SN_ERR_USAGE;
 	out->words = sn_alloc_zeroed(out->launch.we_wordc + args->operand_count + 1,
 				     sizeof(*out->words));
 	for (size_t i = 0; i < out->launch.we_wordc; i++)

@@ -13,6 +13,7 @@ static int trace_run(const struct sn_args *args)
 {
 	struct sn_loop_run run = { .command = "trace",
 				   .view = "caches",
+				   .needs_copies = "accesses to memory, and no misses of caches",
 				   .verb = "traced",
 				   .variants = SN_REWRITER_RECORDER | SN_REWRITER_INNERMOST,
 				   .max_bytes = bytes_most,
@@ -40,8 +41,7 @@ static const struct sn_option trace_options[] = {
 	{ "every", 0, "K", "record one of K instances, whole, whatever that costs; 1: all of them",
 	  NULL },
 	{ "budget", 0, "PERCENT", "CPU time that recording may add (20 unless said)", NULL },
-	{ "from", 0, "EXPERIMENT",
-	  "an experiment of the same program says which loops are hot; no first run", NULL },
+	SN_LOOP_RUN_OPTIONS,
 	SN_RECORD_OPTIONS,
 	{ 0 },
 };
@@ -67,7 +67,9 @@ const struct sn_command sn_command_trace = {
 			"sonde trace -- ./app -n 2000",
 			"windows of the 50 hottest loops; then: sonde show caches",
 			"sonde trace --from @0 --loops solve.c:41 --every 1 -- ./app",
-			"every access of one loop, of a program recorded before", NULL },
+			"every access of one loop, of a program recorded before",
+			"sonde trace --launcher 'mpirun -n 4' -- ./app",
+			"each rank of an MPI program", NULL },
 	.stops_at_operand = true,
 	.run = trace_run,
 };

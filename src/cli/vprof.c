@@ -5,7 +5,10 @@
 
 static int vprof_run(const struct sn_args *args)
 {
-	struct sn_loop_run run = { .command = "vprof", .view = "instances" };
+	struct sn_loop_run run = { .command = "vprof",
+				   .view = "instances",
+				   .needs_copies =
+					   "instances of loops, with their iterations and cycles" };
 	struct sn_error err;
 
 	if (sn_cli_every(args, &run.every, &err) == SN_OK)
@@ -18,8 +21,7 @@ static const struct sn_option vprof_options[] = {
 	SN_LOOP_CHOICE_OPTIONS("top:50"),
 	{ "every", 0, "K",
 	  "time one of K instances; unless said, as many as cost 1 % of the loop's time", NULL },
-	{ "from", 0, "EXPERIMENT",
-	  "an experiment of the same program says which loops are hot; no first run", NULL },
+	SN_LOOP_RUN_OPTIONS,
 	SN_RECORD_OPTIONS,
 	{ 0 },
 };
@@ -43,7 +45,9 @@ const struct sn_command sn_command_vprof = {
 			"sonde vprof -- ./app -n 2000",
 			"the 50 hottest loops; then: sonde show instances",
 			"sonde vprof --from @0 --loops solve.c:41 --every 1 -- ./app",
-			"every instance of one loop, of a program recorded before", NULL },
+			"every instance of one loop, of a program recorded before",
+			"sonde vprof --launcher 'mpirun -n 4' -- ./app",
+			"each rank of an MPI program", NULL },
 	.stops_at_operand = true,
 	.run = vprof_run,
 };

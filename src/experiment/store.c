@@ -186,6 +186,14 @@ sn_status sn_store_create(const char *wanted, const char *program, const char *k
 	return status;
 }
 
+void sn_store_next(const char *program, struct sn_text *path)
+{
+	char *word = sn_store_word(program);
+
+	sn_text_addf(path, "sonde.%s.%ld", word, largest_number(word) + 1);
+	free(word);
+}
+
 bool sn_store_is_experiment(const char *path)
 {
 	const char *folder;

@@ -28,6 +28,9 @@
 sn_status sn_store_create(const char *wanted, const char *program, const char *key,
 			  struct sn_text *path, bool *is_joined, struct sn_error *err);
 
+/** The name that an experiment of this program would have now in the working directory. */
+void sn_store_next(const char *program, struct sn_text *path);
+
 /** The folder meant by a name: a path, an archive (unpacked: unpack.h), "@0", "@-1" ..., or NULL for
  *  "@0". Other processes may be writing it. SN_ERR_NOT_FOUND says what there is instead. */
 sn_status sn_store_resolve(const char *name, struct sn_text *path, struct sn_error *err);

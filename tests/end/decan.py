@@ -243,9 +243,16 @@ by = {b: t.show('instances', '--all', '--by', b, experiment='long')['rows'] for 
 t.check(all(r['bucket'] not in ('all', None) for r in by['bucket']) and all(r['thread'] and r['process'] == 0 for r in by['thread'] + by['instance'])
         and sum(r['instances'] for r in by['thread'] if r['loop'] == inner['loop']) == 30, 'instances by bucket, thread and instance', by)
 t.check(all(r['bucket'] != 'all' for r in t.show('variants', '--all', '--by', 'bucket', experiment='long')['rows']), 'variants by bucket')
-for view, word, sign in (('instances', 'path', 'sonde show loop'), ('variants', 'thread', 'loop or bucket'), ('loops', 'thread', 'not with')):
+for view, word, sign in (('instances', 'caller', 'bucket, path, thread or instance'), ('variants', 'thread', 'loop or bucket'), ('loops', 'thread', 'not with')):
     run = t.run('show', view, '--by', word, 'long')
     t.check(run.returncode == 2 and sign in run.stderr, f'{view} by {word} is refused', run.stderr)
+
+# nothing is written into a program's code, or a launcher starts it
+run = t.run('decan', '--keep-text', '-o', 'kept', '--', app)
+t.check(run.stdout == t.command(app).stdout and 'there are no variants' in run.stderr, '--keep-text says that there are no variants', run.stderr)
+t.check(not t.show('variants', experiment='kept')['rows'] and t.show('loops', experiment='kept')['rows'], 'loops have their samples')
+run = t.run('decan', '--launcher', 'env', '--budget', '300', '-o', 'by-launcher', '--loops', 'all', '--', app)
+t.check(run.stdout == t.command(app).stdout and t.show('variants', experiment='by-launcher')['rows'], 'a launcher starts both runs', run.stderr)
 
 # bad input
 for words, sign in ((['--variants', 'ls,xx'], "not 'xx'"), (['--budget', '0'], 'from 1 to 1000'), (['--every', '0'], 'from 1 on'), (['--threads', 'two'], 'each|one|all'),

@@ -206,6 +206,12 @@ if t.has('gfortran'):
     done, beats, _ = run('./nested', plan='nested.json')
     t.equal((done.stdout, done.stderr, beats), (plain.stdout, '', {'step': 50, 'do': 1275}), 'a subroutine of Fortran and its loop')
 
+# ---- nothing written ----
+done = subprocess.run([t.sonde, 'heartbeat', 'run', '--keep-text', '-p', 'plan.json', '--', app], env=dict(os.environ, SONDE_HEARTBEAT_DIR='kept'), capture_output=True, text=True, timeout=100)
+plain = subprocess.run([app], capture_output=True, text=True)
+t.check((done.returncode, done.stdout) == (plain.returncode, plain.stdout) and not os.path.exists('kept') and 'none of the' in done.stderr and len(done.stderr.splitlines()) == 1,
+        'with --keep-text no heartbeat is inserted, and that is said', done.stderr)
+
 # ---- several processes ----
 json.dump({'schema': SCHEMA, 'heartbeats': [dict(b, module=os.path.abspath(app)) for b in json.load(open('plan.json'))['heartbeats']]},
           open('named.json', 'w'))

@@ -378,6 +378,55 @@ t.equal(t.run('show', 'instances', '--by', 'nothing', 'paths-all').returncode, 2
 kept = t.show('instances', '--all', experiment='paths-all')['rows'][0]['representatives']
 t.check(kept and set(kept[0]) == {'process', 'thread', 'instance'}, 'representatives are a list of process, thread and instance', kept)
 
+# a program that checks its own code
+with open('text.c', 'w') as out:
+    out.write(r"""
+#include <stdio.h>
+#define KEPT __attribute__((noinline, noclone, noipa))
+static unsigned a[256];
+KEPT unsigned work(unsigned n) { unsigned s = 0; for (unsigned i = 0; i < n; i++) { a[i & 255] += i * i; s ^= a[(i * 7) & 255]; } return s; }
+KEPT void behind(void) { __asm__ volatile(""); }
+static unsigned sum(void) { unsigned s = 0; for (const volatile unsigned char *p = (void *)work; p < (unsigned char *)behind; p++) s = s * 31 + *p; return s; }
+int main(int argc, char **argv)
+{
+	unsigned s = 0, wanted = 0;
+	for (int i = 0; i < 3000; i++) s += work(10000);
+	if (argc > 1) sscanf(argv[1], "%u", &wanted);
+	printf("%u %u\n", s, sum());
+	return argc > 1 && wanted != sum() ? 9 : 0;
+}
+""")
+app = t.compile(os.path.abspath('text.c'), '-O2', '-g', '-fno-toplevel-reorder', output='./text')
+text = t.command(app).stdout.split()[1]
+run = t.run('vprof', '--loops', 'all', '-q', '-o', 'text-copies', '--', app, text)
+t.equal(run.returncode, 9, 'a program that checks its own code sees the jumps into copies')
+run = t.run('vprof', '--loops', 'all', '--keep-text', '-o', 'text-kept', '--', app, text)
+t.check(run.returncode == 0 and run.stdout == t.command(app, text).stdout, 'with --keep-text it sees none', run.returncode, run.stdout)
+t.check(run.stderr.count('\n') == 1 and 'there are no instances' in run.stderr, 'and what is not there is said in one line', run.stderr)
+t.check(not loops('text-kept') and [r for r in t.show('loops', experiment='text-kept')['rows'] if r['function'] == 'work'], 'the loops have their samples')
+
+# under a launcher: both runs, with the same input; what it gets wrong is one sentence
+with open('twice', 'w') as out:
+    out.write('#!/bin/sh\necho launched >> starts\nPMI_RANK=0 PMI_SIZE=2 "$@"\nfirst=$?\nPMI_RANK=1 PMI_SIZE=2 "$@" && exit $first\n')
+os.chmod('twice', 0o755)
+run = t.run('vprof', '--loops', 'all', '--every', '1', '--launcher', './twice', '-o', 'launched', '--', './paths', '20000')
+t.equal((run.returncode, run.stdout), (0, 2 * t.command('./paths', '20000').stdout), 'under a launcher the output is the ranks\' of one start')
+t.equal(open('starts').read(), 'launched\nlaunched\n', 'which starts twice')
+t.equal({k: r['instances'] for k, r in by_path('launched').items()}, {k: 2 * n for k, (n, _) in ways.items()}, 'and every rank is counted')
+t.equal(len(t.show('processes', experiment='launched')['rows']), 2, 'each is a process of one experiment')
+run = t.run('vprof', '--launcher', './twice', '--from', 'launched', '-q', '-o', 'launched-again', '--', './paths', '20000')
+t.check(run.returncode == 0 and open('starts').read().count('launched') == 3 and loops('launched-again'), 'with --from it starts once', run.stderr)
+run = t.run('vprof', '--launcher', './twice', '--keep-text', '-o', 'launched-kept', '--', './paths', '20000')
+t.check(run.returncode == 0 and 'there are no instances' in run.stderr and not loops('launched-kept') and
+        len(t.show('processes', experiment='launched-kept')['rows']) == 2, 'with --keep-text each rank is sampled', run.stderr)
+for words, sign in ((['--launcher', ''], 'takes the words of a launcher'), (['--launcher', './nothing'], "cannot run './nothing'")):
+    run = t.run('vprof', *words, '--', './paths', '20')
+    t.check(run.returncode in (125, 127) and sign in run.stderr and not run.stdout, f'{words} is refused', run.returncode, run.stderr)
+if t.has('mpirun'):
+    run = t.run('vprof', '--loops', 'all', '--every', '1', '--launcher', 'mpirun --allow-run-as-root --oversubscribe -n 2', '-o', 'ranks', '--', './paths', '20000')
+    t.equal({k: r['instances'] for k, r in by_path('ranks').items()}, {k: 2 * n for k, (n, _) in ways.items()}, 'under mpirun, too')
+    t.equal([r['rank'] for r in t.show('processes', experiment='ranks')['rows']], [0, 1], 'by their ranks')
+
 # real programs
 text = 'input.txt'
 with open(text, 'wb') as out:
