@@ -224,6 +224,27 @@ int main(void)
 }
 '''
 
+# main starts two threads and waits for their end
+JOINS = r'''
+#include <pthread.h>
+static void *work(void *argument)
+{
+	volatile double sink = 0;
+	for (int i = 0; i < 80000000; i++)
+		sink += i;
+	return argument;
+}
+int main(void)
+{
+	pthread_t threads[2];
+	for (int i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, work, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+'''
+
 MPI = r'''
 #include <mpi.h>
 #include <time.h>
@@ -322,6 +343,16 @@ def tail_calls(t):
                 f'{compiler}: and both work equally in the region', [(r['property'], r['evidence']) for r in rows])
 
 
+def lanes(t):
+    """Lanes are threads at work: who only waits for their end is none."""
+    app = t.compile(JOINS, '-g', '-O1', '-pthread', output='./joins')
+    t.run('record', '-q', '-o', 'joins.run', '--', app)
+    found = json.loads(t.run('search', '--experiment', 'joins.run', '--format', 'json', '--threshold', '0').stdout)
+    hot = max((r for r in found['properties'] if r['property'] == 'HotRegion'), key=lambda r: r['severity'])
+    t.within(hot['severity'], hot['evidence']['seconds'] / (2 * found['phase']['mean_s']), 1e-9, 'two threads at work are two lanes')
+    t.equal([r['property'] for r in found['properties'] if r['property'] == 'JoinWait'], [], 'and waiting for them is no loss')
+
+
 def users_property(t):
     """On the experiment q of a program that only works: what refines a shipped property takes its place."""
     with open('mine.prop', 'w') as out:
@@ -365,6 +396,7 @@ def main():
     threads(t)
     shared_callees(t)
     tail_calls(t)
+    lanes(t)
     users_property(t)
     crash(t)
     ranks(t)

@@ -44,7 +44,10 @@ struct sn_member {
 	uint32_t line_first, line_last;
 	uint32_t parent;		     /* region: the enclosing one; thread: its process */
 	uint32_t first_thread, thread_count; /* of a process */
-	double bytes;			     /* of data */
+	uint32_t
+		place; /* of a thread: 1 for its process's first one, 2 .. for the others, by which another run knows
+			   it; 0: its order */
+	double bytes; /* of data */
 };
 
 typedef SN_VEC(struct sn_member) sn_member_vec;

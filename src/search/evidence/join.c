@@ -15,7 +15,12 @@ static uint32_t thread_in(const struct sn_tables *to, const struct sn_tables *fr
 	uint32_t place = thread - from->members[SN_KEY_PROCESS].items[old->parent].first_thread;
 	const struct sn_member *owner = &to->members[SN_KEY_PROCESS].items[process];
 
-	return place < owner->thread_count ? owner->first_thread + place : SN_ALL;
+	if (!old->place)
+		return place < owner->thread_count ? owner->first_thread + place : SN_ALL;
+	for (uint32_t i = 0; i < owner->thread_count; i++)
+		if (to->members[SN_KEY_THREAD].items[owner->first_thread + i].place == old->place)
+			return owner->first_thread + i;
+	return SN_ALL;
 }
 
 /* False: the other run does not know what the value is of. */

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "profile/wait.h"
 #include "search/evidence/recorded_parts.h"
 
 /* ---- time by thread and stack ---- */
@@ -93,10 +94,19 @@ static bool is_in_scope(const struct sn_recorded *r, uint32_t process, uint64_t 
 static void thread_add(struct sn_recorded *r, uint32_t thread, uint32_t process_member)
 {
 	const struct sn_experiment *e = r->profile->experiment;
+	const struct sn_thread *t = &e->threads.items[thread];
+	const struct sn_member *process = &r->tables->members[SN_KEY_PROCESS].items[process_member];
 	char id[32];
 	struct sn_member member = { .id = id, .parent = process_member, .bytes = NAN };
 
-	snprintf(id, sizeof(id), "%d", e->threads.items[thread].tid);
+	snprintf(id, sizeof(id), "%d", t->tid);
+	/* in another run of the program the first thread may be a lane, and here none */
+	member.place = 1;
+	if (t->tid != e->processes.items[t->process].pid)
+		member.place +=
+			1 + process->thread_count -
+			(process->thread_count &&
+			 r->tables->members[SN_KEY_THREAD].items[process->first_thread].place == 1);
 	r->thread_members[thread] = sn_tables_add_member(r->tables, SN_KEY_THREAD, &member);
 }
 
@@ -113,14 +123,68 @@ static uint8_t cell_meets(const struct sn_recorded *r, const struct sn_recorded_
 		       : 0;
 }
 
-/* The first thread of a process is one whatever it did. */
-static bool is_lane(const struct sn_recorded *r, uint32_t thread, uint8_t met)
+/* Of a first thread that only waits for others: what it works, of the busiest thread of its process, and how much
+ * of its life it is blocked, at the least. Beginning a program takes a thread some milliseconds. */
+static const double starter_work_most = 0.05, starter_blocked_least = 0.5;
+
+/* Whether a wait of the program says that its thread has nothing to do: for the end of another one, for a time, for
+ * events. At a barrier it waits for the others' work, however little it had to do. */
+static bool is_idling(const struct sn_recorded *r, const struct sn_wait *wait)
+{
+	const struct sn_program *program = r->profile->program;
+	uint32_t called;
+
+	if (wait->stack >= program->stack_count ||
+	    r->stacks[wait->stack].activity != SN_ACTIVITY_WORK)
+		return false;
+	if (wait->kind != SN_WAIT_CONDITION)
+		return wait->kind != SN_WAIT_LOCK && wait->kind != SN_WAIT_IO;
+	called = sn_call_site_of(program, wait->stack).function;
+	return !strstr(program->functions.items[called].name, "barrier");
+}
+
+/* A first thread that starts the others, and then waits until they are done. */
+static bool only_starts(const struct sn_recorded *r, uint32_t thread, uint64_t busiest_ns)
+{
+	const struct sn_experiment *e = r->profile->experiment;
+	const struct sn_thread *t = &e->threads.items[thread];
+	int64_t from = t->start_ns > r->profile->from_ns ? t->start_ns : r->profile->from_ns;
+	int64_t to = t->end_ns < r->profile->to_ns ? t->end_ns : r->profile->to_ns;
+	double idle_ns = 0;
+
+	if ((double)r->profile->threads[thread].cpu_ns >= starter_work_most * (double)busiest_ns)
+		return false;
+	for (size_t i = 0; i < e->waits.count; i++)
+		if (e->waits.items[i].thread == thread && is_idling(r, &e->waits.items[i]))
+			idle_ns += (double)sn_profile_wait_ns(r->profile, &e->waits.items[i]);
+	return idle_ns > starter_blocked_least * (double)(to - from);
+}
+
+/* The first thread of a process is one, but where it only waits for others that are. */
+static bool is_lane(const struct sn_recorded *r, uint32_t thread, uint8_t met, uint64_t busiest_ns)
 {
 	const struct sn_experiment *e = r->profile->experiment;
 	const struct sn_thread *t = &e->threads.items[thread];
 
-	return met & MET_OPENMP || t->tid == e->processes.items[t->process].pid ||
-	       (r->profile->is_at_work[thread] && met & MET_PROGRAM);
+	if (met & MET_OPENMP)
+		return true;
+	if (t->tid == e->processes.items[t->process].pid)
+		return !only_starts(r, thread, busiest_ns);
+	return r->profile->is_at_work[thread] && met & MET_PROGRAM;
+}
+
+/* The CPU time of the busiest thread of a process that would be a lane, the first one apart. */
+static uint64_t busiest_of(const struct sn_recorded *r, uint32_t process, const uint8_t *met)
+{
+	const struct sn_experiment *e = r->profile->experiment;
+	uint64_t most = 0;
+
+	for (uint32_t t = 0; t < e->threads.count; t++)
+		if (e->threads.items[t].process == process && r->profile->thread_passes[t] &&
+		    e->threads.items[t].tid != e->processes.items[process].pid &&
+		    is_lane(r, t, met[t], 0) && r->profile->threads[t].cpu_ns > most)
+			most = r->profile->threads[t].cpu_ns;
+	return most;
 }
 
 static void process_add(struct sn_recorded *r, uint32_t process, const uint8_t *met)
@@ -129,6 +193,7 @@ static void process_add(struct sn_recorded *r, uint32_t process, const uint8_t *
 	const struct sn_process *p = &e->processes.items[process];
 	char id[32];
 	struct sn_member member = { .id = id, .parent = SN_ALL, .bytes = NAN };
+	uint64_t busiest_ns = busiest_of(r, process, met);
 	uint32_t index;
 
 	snprintf(id, sizeof(id), "%d", r->has_ranks ? p->rank : (int)process);
@@ -137,7 +202,7 @@ static void process_add(struct sn_recorded *r, uint32_t process, const uint8_t *
 	r->process_members[process] = index;
 	for (uint32_t t = 0; t < e->threads.count; t++)
 		if (e->threads.items[t].process == process && r->profile->thread_passes[t] &&
-		    is_lane(r, t, met[t])) {
+		    is_lane(r, t, met[t], busiest_ns)) {
 			thread_add(r, t, index);
 			r->teams[index] += met[t] & MET_OPENMP;
 		}

@@ -111,3 +111,24 @@ TEST(times_keep_their_share_of_the_phase)
 	sn_tables_free(here.tables);
 	sn_tables_free(other.tables);
 }
+
+/* The first thread is a lane in the other run alone: the others keep their order. */
+TEST(threads_are_known_by_their_places)
+{
+	static const char *const given[] = { "m", NULL };
+	const struct sn_source heap = { .name = "heap", .gives = given };
+	struct sn_recorded here = { .tables = tables_make(false, 2, 101) };
+	struct sn_recorded other = { .tables = tables_make(false, 3, 200) };
+
+	for (uint32_t i = 0; i < 2; i++)
+		here.tables->members[SN_KEY_THREAD].items[i].place = i + 2;
+	for (uint32_t i = 0; i < 3; i++) {
+		other.tables->members[SN_KEY_THREAD].items[i].place = i + 1;
+		add(other.tables, "heap", 1, i, 1 + i);
+	}
+	sn_recorded_join(&here, &other, &heap);
+	CHECK_REAL(at(here.tables, 1, 0), 2, 0);
+	CHECK_REAL(at(here.tables, 1, 1), 3, 0);
+	sn_tables_free(here.tables);
+	sn_tables_free(other.tables);
+}
