@@ -296,8 +296,10 @@ static sn_status eval(const struct sn_args *args, size_t *errors, struct sn_erro
 	if (status != SN_OK)
 		return status;
 	status = sn_tables_read(path, &tables, err);
-	if (status == SN_OK)
+	if (status == SN_OK) {
+		sn_library_print_unknown(library, tables, path, stderr);
 		sn_verdicts_write(library, tables, stdout);
+	}
 	sn_tables_free(tables);
 	sn_library_free(library);
 	return status;
@@ -332,7 +334,9 @@ const struct sn_command sn_command_properties_eval = {
 		"Evaluates the properties of --properties (without it all that come with sonde) in "
 		"every context of the tables, and prints the verdicts as JSON (sonde.verdicts/1): "
 		"proven, not_proven, or not_measurable with what is needed. Conditions are "
-		"evaluated as they are written; no threshold is added.",
+		"evaluated as they are written; no threshold is added. A metric of the tables that "
+		"no file declares is named on standard error. Exit status 5 if a file of properties has "
+		"errors: the others are evaluated.",
 	.options = eval_options,
 	.examples =
 		(const char *const[]){

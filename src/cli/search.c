@@ -618,6 +618,9 @@ const struct sn_command sn_command_search = {
 		"program's, and the answer goes to standard error; with --format json or xml the "
 		"document is standard output, and the program's goes to standard error. What the "
 		"first start left is an experiment like any other.\n\n"
+		"A file of --properties with errors disables only itself: the errors are printed with "
+		"their lines, the result names the file (bad_files in JSON), and the exit status is "
+		"that of the search; 'sonde properties check' exits with 5.\n\n"
 		"Without a program the newest recorded run is searched, or the one that is named. "
 		"'sonde show properties' is the same.",
 	.options = search_options,

@@ -287,8 +287,23 @@ def damaged(t):
     t.check(codes <= {0, 5}, 'mutants are refused or accepted, nothing else', codes)
 
 
+def unknown_metrics(t):
+    """A metric that nobody declares is told, and the rest is evaluated."""
+    tables = {'schema': 'sonde.tables/1', 'phase_s': 1, 'regions': [{'region': 'f', 'kind': 'loop'}],
+              'metrics': [{'metric': 'own', 'region': 'f', 'value': .4}, {'metric': 'missses', 'level': 'L2', 'region': 'f', 'value': 1},
+                          {'metric': 'missses', 'level': 'L3', 'region': 'f', 'value': 1}, {'metric': 'misses', 'level': 'L1', 'region': 'f', 'value': 1}]}
+    with open('misspelt.json', 'w') as out:
+        json.dump(tables, out)
+    done = t.run('properties', 'eval', '--tables', 'misspelt.json')
+    t.equal(done.stderr, "sonde: properties: 'misspelt.json': there is no metric 'missses', so its values are left out; did you mean 'misses'?\n",
+            'a misspelt metric is told, once')
+    t.check(done.returncode == 0 and any(r['state'] == 'proven' and r['property'] == 'HotRegion' for r in json.loads(done.stdout)['rows']),
+            'and what is known is evaluated')
+
+
 def main():
     t = Test()
+    unknown_metrics(t)
     shipped(t)
     in_turn(t)
     refinements(t)

@@ -286,6 +286,21 @@ def own_property(t):
     t.check(rows(found, 'Busy') and not done.stderr, 'a property of one\'s own is searched', done.stderr)
 
 
+def bad_files(t):
+    """A file with errors disables only itself, and the result says so."""
+    with open('bad.prop', 'w') as out:
+        out.write('property Bad(r: region) { condition ownn(r) > 0 s; confidence 1; severity 0.5; }\n')
+    found, done = search(t, '-e', 'team.run', '-P', 'own.prop', '-P', 'bad.prop', '--threshold', '0')
+    t.check(done.returncode == 0 and "bad.prop:1:37: error: there is no metric 'ownn'; did you mean 'own'?" in done.stderr, 'the error is printed', done.stderr)
+    t.check(rows(found, 'Busy') and set(found) == TOP | {'bad_files'} and found['bad_files'] == [{'file': 'bad.prop', 'errors': 1}],
+            'the others are searched, and the result names the bad one', found.get('bad_files'))
+    text = t.run('search', '-e', 'team.run', '-P', 'bad.prop').stdout
+    t.check('Left out: bad.prop has 1 error, so none of its properties was asked' in text, 'so does the text', text)
+    t.check([r for r in t.show('searched', 'team.run')['rows'] if r['kind'] == 'unmeasured' and r['property'] == 'bad.prop'], 'and the page')
+    t.equal(t.run('properties', 'check', 'bad.prop').returncode, 5, 'to check it is an error')
+    search(t, '-e', 'team.run')
+
+
 def strategies(t, reference):
     for name in ('time', 'property', 'data', 'mpi'):
         found, done = search(t, '-e', 'team.run', '--strategy', name, '--threshold', '0')
@@ -346,7 +361,10 @@ def ranks(t):
     # 1.2 s against 0.6 s of CPU time: 5 sigma of coin tosses, of which there were rate_hz a second
     t.within(general[0]['evidence']['seconds'] if general else None, .6, 5 * (1.8 / t.show('summary', 'ranked.run')['rate_hz']) ** .5,
              'by the planted 0.6 s')
-    t.check(found['phase']['name'] == 'ranks', 'the program is that of the ranks', found['phase'])
+    t.check(found['phase']['name'] == 'ranks' and found['program'].endswith('/ranks'), 'the program is that of the ranks', found['phase'], found['program'])
+    text = t.run('search', '-e', 'ranked.run', '--threshold', '0').stdout
+    several = [r for r in found['properties'] if r['processes'] == '0-1' and not r['refined']]
+    t.check(not several or re.search(r' \(of rank [01], the severest of 2\)', text), 'what is said of several ranks says whose numbers it has', text)
 
 
 def blocked(t):
@@ -377,6 +395,7 @@ def main():
     page(t)
     rates(t)
     own_property(t)
+    bad_files(t)
     strategies(t, reference)
     ranks(t)
     blocked(t)

@@ -39,6 +39,8 @@ struct sn_finding_member *sn_search_members_sorted(const struct sn_finding *find
 /** "0-3,7" of ids that are numbers, else "a,b". */
 void sn_search_set_print(const struct sn_member *members, const uint32_t *indices, size_t count,
 			 struct sn_text *out);
+/** Adds whose numbers the explanation has, where there are several: " (of rank 3, the severest of 4)". */
+void sn_search_whose_add(const struct sn_finding *finding, struct sn_text *out);
 /** The processes or threads of a finding, in the same way; nothing where it is of all. */
 void sn_search_who_print(const struct sn_finding *finding, enum sn_key key, struct sn_text *out);
 

@@ -307,6 +307,30 @@ const char *sn_search_experiment_name(const struct sn_search *s)
 				    : s->options.experiment;
 }
 
+/* Files of properties with errors, which nothing was asked of; where there are none the key is not there. */
+static void bad_files_write(const struct sn_search *s, struct sn_json *json)
+{
+	bool has_begun = false;
+
+	for (size_t i = 0; i < s->library->files.count; i++) {
+		const struct sn_prop_file *file = s->library->files.items[i];
+
+		if (!file->diags.errors)
+			continue;
+		if (!has_begun) {
+			sn_json_key(json, "bad_files");
+			sn_json_array(json);
+			has_begun = true;
+		}
+		sn_json_object(json);
+		sn_json_member_string(json, "file", file->name);
+		sn_json_member_uint(json, "errors", file->diags.errors);
+		sn_json_close(json);
+	}
+	if (has_begun)
+		sn_json_close(json);
+}
+
 /* All agents came to their end, and the run was not cut short. */
 static bool is_complete(const struct sn_search *s)
 {
@@ -324,7 +348,7 @@ void sn_search_write_json(const struct sn_search *s, FILE *out)
 	sn_json_member_string(&json, "schema", "sonde.search/1");
 	sn_json_member_string(&json, "experiment", sn_search_experiment_name(s));
 	sn_json_member_string(&json, "program",
-			      profile ? profile->experiment->program : s->options.program);
+			      profile ? sn_recorded_program(profile) : s->options.program);
 	if (s->exit_status >= 0)
 		sn_json_member_int(&json, "exit_status", s->exit_status);
 	else
@@ -345,6 +369,7 @@ void sn_search_write_json(const struct sn_search *s, FILE *out)
 	for (size_t i = 0; i < s->not_measurable.count; i++)
 		missing_write(s, &s->not_measurable.items[i], &json);
 	sn_json_close(&json);
+	bad_files_write(s, &json);
 	agents_write(s, &json);
 	sn_json_member_bool(&json, "complete", is_complete(s));
 	sn_json_close(&json);

@@ -78,8 +78,11 @@ static void sentence_add(const struct sn_search *s, const struct sn_finding *f, 
 {
 	const struct sn_property *property = sn_finding_property(s, f);
 
-	if (f->explanation)
-		sn_text_addf(out, "%s.", f->explanation);
+	if (f->explanation) {
+		sn_text_add(out, f->explanation);
+		sn_search_whose_add(f, out);
+		sn_text_add_char(out, '.');
+	}
 	if (property->hint)
 		sn_text_addf(out, " What to do: %s.", property->hint);
 	path_add(s, f, out);
@@ -144,6 +147,25 @@ static void missing_put(const struct sn_search *s, FILE *out)
 	}
 }
 
+static void bad_files_put(const struct sn_search *s, FILE *out)
+{
+	for (size_t i = 0; i < s->library->files.count; i++) {
+		const struct sn_prop_file *file = s->library->files.items[i];
+		struct sn_text text = { 0 };
+
+		if (!file->diags.errors)
+			continue;
+		sn_text_addf(&text, "%zu error%s in this file: none of its properties was asked",
+			     (size_t)file->diags.errors, file->diags.errors == 1 ? "" : "s");
+		fputs("unmeasured", out);
+		word_put(file->name, out);
+		fputs("\t\t\t\t\t\t\t\t\t\t\t", out);
+		word_put(text.chars, out);
+		fputc('\n', out);
+		sn_text_free(&text);
+	}
+}
+
 static void steps_put(const struct sn_search *s, FILE *out)
 {
 	const bool is_recorded = !strcmp(s->options.mode, "experiment");
@@ -177,5 +199,6 @@ void sn_search_write_rows(const struct sn_search *s, FILE *out)
 	findings_put(s, false, out);
 	findings_put(s, true, out);
 	missing_put(s, out);
+	bad_files_put(s, out);
 	steps_put(s, out);
 }

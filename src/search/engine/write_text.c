@@ -94,8 +94,10 @@ static void finding_print(const struct sn_search *s, const struct sn_finding *f,
 		property->name, f->confidence,
 		set.chars ? s->recorded->has_ranks ? "   ranks " : "   processes " : "",
 		set.chars ? set.chars : "");
+	sn_text_clear(&set);
+	sn_search_whose_add(f, &set);
 	if (f->explanation)
-		fprintf(out, "          %s\n", f->explanation);
+		fprintf(out, "          %s%s\n", f->explanation, set.chars ? set.chars : "");
 	if (property->hint)
 		fprintf(out, "          hint: %s\n", property->hint);
 	path_print(s, f, out);
@@ -183,6 +185,21 @@ static void missing_print(const struct sn_search *s, FILE *out)
 	sn_interner_free(&reasons);
 }
 
+/* The errors themselves stand on standard error. */
+static void bad_files_print(const struct sn_search *s, FILE *out)
+{
+	for (size_t i = 0; i < s->library->files.count; i++) {
+		const struct sn_prop_file *file = s->library->files.items[i];
+
+		if (file->diags.errors)
+			fprintf(out,
+				"Left out: %s has %zu error%s, so none of its properties was asked "
+				"('sonde properties check %s')\n",
+				file->name, (size_t)file->diags.errors,
+				file->diags.errors == 1 ? "" : "s", file->name);
+	}
+}
+
 static const char *plural(size_t count)
 {
 	return count == 1 ? "" : "s";
@@ -222,4 +239,5 @@ void sn_search_write_text(const struct sn_search *s, FILE *out)
 		fprintf(out, "  no region above %.3f\n\n", s->options.threshold);
 	findings_print(s, MEMORY, LOCATORS_SHOWN, out);
 	missing_print(s, out);
+	bad_files_print(s, out);
 }

@@ -38,12 +38,20 @@ uint32_t sn_source_bit(const char *name, const char *metric)
 	return 0;
 }
 
+static const char *needs_of(const struct sn_source *source, const char *metric)
+{
+	for (const char *const *pair = source->needs_of; pair && *pair; pair += 2)
+		if (!strcmp(pair[0], metric))
+			return pair[1];
+	return source->needs;
+}
+
 void sn_source_requirement_add(struct sn_text *out, const char *name, const char *metric)
 {
 	uint32_t bit = sn_source_bit(name, metric);
 
 	if (bit)
-		sn_text_addf(out, "needs %s", sn_sources[__builtin_ctz(bit)]->needs);
+		sn_text_addf(out, "needs %s", needs_of(sn_sources[__builtin_ctz(bit)], metric));
 	else
 		sn_text_add(out, "the search does not read yet");
 }

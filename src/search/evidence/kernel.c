@@ -176,11 +176,17 @@ static void kernel_collect(struct sn_recorded *r)
 	memory_collect(r, source);
 }
 
+static const char *const needs_of[] = {
+	"resident_growth",
+	"a run of 2 s at least (recording with --heap needs none of this), and no filter",
+	"memory_size", "a run that tells how much memory its host has, and no filter", NULL
+};
+
 const struct sn_source sn_source_kernel = {
 	.name = "kernel",
 	.measures = "time without a CPU by thread, page faults and growth of memory by process",
-	.needs =
-		"/proc/PID/schedstat where the run was recorded (growth: a run of 2 s at least); no filter by time or code",
+	.needs = "/proc/PID/schedstat where the run was recorded; no filter by time or code",
+	.needs_of = needs_of,
 	.costs = "a read of the kernel's account a second",
 	.collect = kernel_collect,
 };

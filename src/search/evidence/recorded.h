@@ -132,6 +132,8 @@ struct sn_recorded *sn_recorded_of_tables(struct sn_tables *tables,
 					  const struct sn_time_column *columns, size_t count);
 void sn_recorded_free(struct sn_recorded *recorded);
 
+/** The path of the program: of ranks that of the busiest, not of what started them; NULL: unknown. */
+const char *sn_recorded_program(const struct sn_profile *profile);
 /** The region of a loop of the program, of which one part stands for all; SN_ALL: it has none. */
 uint32_t sn_recorded_loop_region(const struct sn_recorded *recorded, uint32_t loop);
 /** Whether it has this number on this host (NULL: any). */

@@ -190,8 +190,7 @@ static uint32_t region_of_loop(struct region_maker *m, uint32_t loop)
 	return *place;
 }
 
-/* Of ranks the program of the busiest, not what started them. */
-static const char *program_name(const struct sn_profile *profile)
+const char *sn_recorded_program(const struct sn_profile *profile)
 {
 	const struct sn_experiment *e = profile->experiment;
 	const char *path = e->program;
@@ -203,14 +202,15 @@ static const char *program_name(const struct sn_profile *profile)
 			path = e->processes.items[i].program;
 			most = profile->processes[i].cpu_ns;
 		}
-	return path ? sn_base_name(path) : "the program";
+	return path;
 }
 
 static void program_region(struct region_maker *m)
 {
+	const char *path = sn_recorded_program(m->r->profile);
 	const struct sn_member member = { .id = "program",
 					  .kind = "program",
-					  .name = program_name(m->r->profile),
+					  .name = path ? sn_base_name(path) : "the program",
 					  .parent = SN_ALL,
 					  .bytes = NAN };
 

@@ -11,6 +11,8 @@ struct sn_source {
 	const char *name;     /* as `needs` of a metric has it */
 	const char *measures; /* one line each, for people */
 	const char *needs;
+	/* pairs of a metric and what that takes, ended by NULL, where it is something else; NULL: none */
+	const char *const *needs_of;
 	const char *costs;
 	/* what a recording must be told to give it, as `sonde record` has it ("heap"); NULL: nothing */
 	const char *option;

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/intern.h"
 #include "base/spelling.h"
 #include "base/text.h"
 #include "search/properties/check.h"
@@ -235,6 +236,67 @@ size_t sn_library_print_errors(struct sn_library *library, FILE *out)
 		errors += file->diags.errors;
 	}
 	return errors;
+}
+
+const struct sn_metric *sn_library_metric(const struct sn_library *library, const char *name)
+{
+	const struct sn_metric *found = NULL;
+
+	for (size_t f = 0; f < library->files.count; f++) {
+		const struct sn_prop_file *file = library->files.items[f];
+
+		for (size_t i = 0; !file->diags.errors && i < file->metrics.count; i++)
+			if (!strcmp(file->metrics.items[i]->name, name))
+				found = file->metrics.items[i];
+	}
+	return found;
+}
+
+/* A metric of nearly this name; NULL: none. */
+static const char *metric_near(const struct sn_library *library, const char *name)
+{
+	const char *near = NULL;
+
+	for (size_t f = 0; f < library->files.count; f++) {
+		const struct sn_prop_file *file = library->files.items[f];
+
+		for (size_t i = 0; !file->diags.errors && i < file->metrics.count; i++)
+			if (sn_spelling_is_near(name, file->metrics.items[i]->name))
+				near = file->metrics.items[i]->name;
+	}
+	return near;
+}
+
+size_t sn_library_print_unknown(const struct sn_library *library, const struct sn_tables *tables,
+				const char *name, FILE *out)
+{
+	struct sn_interner seen = { 0 };
+	size_t count = 0;
+
+	for (size_t i = 0; i < tables->values.count; i++) {
+		const char *column =
+			sn_interned_chars(&tables->names, tables->values.items[i].column);
+		size_t length = strcspn(column, "("); /* a level stands behind */
+		uint32_t known = (uint32_t)seen.strings.count;
+		char *metric;
+		const char *near;
+
+		if (sn_intern(&seen, column, length) < known)
+			continue;
+		metric = sn_strndup(column, length);
+		if (!sn_library_metric(library, metric)) {
+			near = metric_near(library, metric);
+			fprintf(out,
+				"sonde: properties: '%s': there is no metric '%s', so its values are "
+				"left out%s%s%s\n",
+				name, metric, near ? "; did you mean '" : "", near ? near : "",
+				near ? "'?" : "");
+			count++;
+		}
+		free(metric);
+	}
+	sn_interner_free(&seen);
+	return count;
 }
 
 const struct sn_property *sn_library_find(const struct sn_library *library, const char *name)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "search/database/tables.h"
 #include "search/properties/syntax.h"
 
 struct sn_library {
@@ -34,6 +35,13 @@ void sn_library_settle(struct sn_library *library);
 
 /** Prints the errors of the user's files; how many there are. */
 size_t sn_library_print_errors(struct sn_library *library, FILE *out);
+
+/** The metric of this name as the user's files in force declare it, else as sonde does; NULL: none. */
+const struct sn_metric *sn_library_metric(const struct sn_library *library, const char *name);
+/** Prints one line for each metric of the tables that no file in force declares: its values are asked for by
+ *  nothing. `name` is the tables' file. Returns how many. */
+size_t sn_library_print_unknown(const struct sn_library *library, const struct sn_tables *tables,
+				const char *name, FILE *out);
 
 /** The property in force of this name; NULL: none. */
 const struct sn_property *sn_library_find(const struct sn_library *library, const char *name);

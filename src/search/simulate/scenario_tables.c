@@ -52,20 +52,11 @@ static bool set_has(const json_t *metric, const char *key, uint32_t number)
 
 /* ---- metrics ---- */
 
-/* As the user's files declare it, else as sonde does. */
 static const struct sn_metric *metric_of(const struct sn_library *library, const json_t *metric)
 {
 	const char *name = json_string_value(json_object_get(metric, "metric"));
-	const struct sn_metric *found = NULL;
 
-	for (size_t f = 0; name && f < library->files.count; f++) {
-		const struct sn_prop_file *file = library->files.items[f];
-
-		for (size_t i = 0; !file->diags.errors && i < file->metrics.count; i++)
-			if (!strcmp(file->metrics.items[i]->name, name))
-				found = file->metrics.items[i];
-	}
-	return found;
+	return name ? sn_library_metric(library, name) : NULL;
 }
 
 /* A region's own time is not that of what is inside it. */
