@@ -80,11 +80,12 @@ static sn_status file_add(struct archiving *a, const char *name, const char *pat
 
 /* ---- experiments ---- */
 
-/* Pages can be made again; live data and unfinished files are nobody's. */
+/* Pages and reductions can be made again; live data and unfinished files are nobody's. */
 static bool is_left_out(const char *name)
 {
 	return sn_ends_with(name, ".html") || sn_ends_with(name, ".live") ||
-	       sn_starts_with(name, "libsonde-runtime") || strstr(name, ".part.");
+	       sn_ends_with(name, ".reduced") || sn_starts_with(name, "libsonde-runtime") ||
+	       strstr(name, ".part.");
 }
 
 static sn_status launch_check(const char *path, const char *experiment, struct sn_error *err)

@@ -29,6 +29,7 @@
 	X(import)                                                                                  \
 	X(cqa)                                                                                     \
 	X(calibrate)                                                                               \
+	X(reduce)                                                                                  \
 	X(structure)                                                                               \
 	X(pandore_compile)                                                                         \
 	X(pandore_predict)                                                                         \

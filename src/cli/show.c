@@ -204,6 +204,8 @@ static sn_status view_show(const struct sn_args *args, const struct asked *asked
 	arguments.filter.without_idle =
 		sn_args_flag(args, "wall") && !arguments.filter.tid_count && !asked->view->has_idle;
 	arguments.options.arch = sn_args_value(args, "arch");
+	arguments.options.sums_suffice =
+		asked->view->sums_suffice && !sn_args_value(args, "metric");
 	status = sn_cli_analysis_open(asked->experiment, &arguments.options, &analysis, err);
 	if (status == SN_OK)
 		status = analysis_show(args, asked, analysis, &how, err);

@@ -247,6 +247,9 @@ void sn_experiment_free(struct sn_experiment *e)
 	sn_vec_free(&e->windows);
 	sn_vec_free(&e->variants);
 	sn_vec_free(&e->packets);
+	sn_vec_free(&e->sequences);
+	sn_vec_free(&e->transitions);
+	sn_vec_free(&e->cpu_sums);
 	sn_vec_free(&e->traces);
 	sn_vec_free(&e->trace_paths);
 	sn_arena_free(&e->arena);

@@ -42,6 +42,12 @@ struct sn_decoder {
 void sn_decode_data(struct sn_decoder *decoder, const uint8_t *bytes, size_t length,
 		    const char *name);
 
+/** The number of the experiment's module of this path and build-id, made if new. */
+uint32_t sn_decoder_module(struct sn_decoder *decoder, const char *path, const char *build_id,
+			   enum sn_module_kind kind, bool is_main);
+/** Adds what processes said, to others that said the same. The sentence is the experiment's. */
+void sn_decoder_warning(struct sn_decoder *decoder, const struct sn_process_warning *warning);
+
 /** Notes at each process that was killed which signal it was. Moves the processes' warnings to the
  *  experiment, each sentence once, and frees what the decoder
  *  holds (not the experiment). */

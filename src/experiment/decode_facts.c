@@ -8,14 +8,14 @@
 #include "base/alloc.h"
 #include "base/text.h"
 
-uint32_t sn_decode_module_of(struct image *image, const char *path, const char *build_id,
-			     enum sn_module_kind kind, bool is_main)
+uint32_t sn_decoder_module(struct sn_decoder *decoder, const char *path, const char *build_id,
+			   enum sn_module_kind kind, bool is_main)
 {
-	struct sn_experiment *e = image->decoder->experiment;
+	struct sn_experiment *e = decoder->experiment;
 	uint64_t hash = sn_hash_bytes(path, strlen(path)) ^
 			sn_hash_u64(sn_hash_bytes(build_id, strlen(build_id)));
 	bool is_new;
-	uint64_t *place = sn_map_put(&image->decoder->modules, hash, &is_new);
+	uint64_t *place = sn_map_put(&decoder->modules, hash, &is_new);
 
 	if (is_new) {
 		struct sn_module module = { .path = sn_arena_strdup(&e->arena, path),
@@ -28,6 +28,12 @@ uint32_t sn_decode_module_of(struct image *image, const char *path, const char *
 	}
 	e->modules.items[*place - 1].is_main |= is_main;
 	return (uint32_t)*place - 1;
+}
+
+uint32_t sn_decode_module_of(struct image *image, const char *path, const char *build_id,
+			     enum sn_module_kind kind, bool is_main)
+{
+	return sn_decoder_module(image->decoder, path, build_id, kind, is_main);
 }
 
 static void map_decode(struct image *image, const struct sn_record_map *map)
@@ -86,6 +92,19 @@ static void warning_take(struct image *image, const char *sentence)
 	sn_vec_push(
 		&decoder->warnings,
 		(struct sn_process_warning){ sentence, process_of(image)->pid, 1, image->process });
+}
+
+void sn_decoder_warning(struct sn_decoder *decoder, const struct sn_process_warning *warning)
+{
+	struct sn_process_warning *known = decoder->warnings.items;
+
+	for (size_t i = 0; i < decoder->warnings.count; i++, known++)
+		if (!strcmp(known->sentence, warning->sentence)) {
+			known->process_count += warning->process_count;
+			return;
+		}
+	sn_vec_push(&decoder->warnings, *warning);
+	sn_vec_last(&decoder->warnings).last_process = SN_NONE;
 }
 
 static void text_decode(struct image *image, const struct sn_record_text *text)

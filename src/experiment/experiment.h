@@ -116,8 +116,13 @@ struct sn_sample {
 	uint32_t thread;
 	uint32_t stack; /* SN_NONE: none */
 	uint16_t cpu;
-	uint16_t flags; /* enum sn_sample_flags */
+	uint16_t flags; /* enum sn_sample_flags, SN_SAMPLE_IS_SUM */
+	uint32_t more;	/* of a sum: how many observations beyond one it stands for */
 };
+
+/** A sample's flag beside those that are recorded: the sum of a thread's samples in a stack, in place
+ *  of them, where a node's ranks were reduced (reduction.h). Its time is the thread's start. */
+enum { SN_SAMPLE_IS_SUM = 256 };
 
 /** A call that blocked its thread: off-CPU time with the stack of the call. */
 struct sn_wait {
@@ -125,6 +130,32 @@ struct sn_wait {
 	uint64_t duration_ns;
 	uint32_t thread, stack;
 	uint8_t kind; /* enum sn_wait_kind */
+	bool is_sum; /* of a thread's calls in a stack, cut down to what they blocked (blocked.h) */
+	uint32_t more; /* of a sum: how many calls beyond one it stands for */
+};
+
+/** What profiles ask of the order of samples that were summed up, of all threads of a process. */
+struct sn_sequence {
+	uint32_t process;
+	uint64_t pairs;	       /* of a thread's observations, one after the other */
+	uint64_t observed_ns;  /* by observations, */
+	double sum_of_squares; /* and the sum of the squares of what each claimed */
+	uint64_t late;
+	double displaced_squares[3], displaced_sums[3]; /* profile/displaced.h */
+};
+
+/** How often an observation in one stack followed one in another in its thread, in a node's ranks.
+ *  Stacks: SN_NONE: none. */
+struct sn_transition {
+	uint32_t from, to;
+	bool from_is_system, to_is_system;
+	uint64_t count;
+};
+
+/** CPU time of samples that were summed up, by the CPU that they fell on. */
+struct sn_cpu_sum {
+	uint32_t cpu;
+	uint64_t cpu_ns, system_ns, samples;
 };
 
 /** The general registers at some samples, before the instruction at the stack's leaf. */
@@ -325,6 +356,9 @@ struct sn_experiment {
 	SN_VEC(struct sn_loop_variant) variants;    /* likewise */
 	SN_VEC(struct sn_access_window) windows;    /* by thread, then time */
 	SN_VEC(struct sn_packet) packets;	    /* by process, then time */
+	SN_VEC(struct sn_sequence) sequences;	    /* where samples are sums; by process */
+	SN_VEC(struct sn_transition) transitions;   /* likewise; in the order of their nodes */
+	SN_VEC(struct sn_cpu_sum) cpu_sums;	    /* likewise */
 	SN_VEC(struct sn_trace_file) traces;
 	SN_VEC(struct sn_trace_path) trace_paths; /* by process, then id */
 };
@@ -336,6 +370,13 @@ struct sn_experiment {
  * SN_ERR_FORMAT (no experiment, or of a newer version). The caller frees it.
  */
 sn_status sn_experiment_open(const char *name, struct sn_experiment **out, struct sn_error *err);
+/**
+ * The same, but of nodes whose ranks were reduced (reduction.h) samples and waits are sums, and
+ * what profiles do not ask for is missing: mappings, packets, registers, counts of events, traces. What a
+ * reduction does not match any more is read as recorded.
+ */
+sn_status sn_experiment_open_sums(const char *name, struct sn_experiment **out,
+				  struct sn_error *err);
 void sn_experiment_free(struct sn_experiment *experiment);
 
 /** What a user calls it: the path of its folder, or of the archive that it came from. */

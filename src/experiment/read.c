@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -15,6 +16,7 @@
 #include "experiment/decode.h"
 #include "experiment/experiment.h"
 #include "experiment/launch.h"
+#include "experiment/reduction.h"
 #include "experiment/store.h"
 #include "experiment/unpack.h"
 
@@ -64,9 +66,18 @@ static void warn(struct sn_experiment *e, const char *sentence)
 	sn_vec_push(&e->warnings, sn_arena_strdup(&e->arena, sentence));
 }
 
-static void launches_read(struct sn_experiment *e, struct launches *launches)
+/* Those of a host together: names of files with dots in a host's name may come mixed. */
+static int launches_compare(const void *a, const void *b)
 {
-	struct names names = files_like(e->path, "launch.", ".json");
+	const struct sn_launch *x = a, *y = b;
+	int order = strverscmp(x->host, y->host);
+
+	return order ? order : (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static void launches_read(struct sn_experiment *e, const char *prefix, struct launches *launches)
+{
+	struct names names = files_like(e->path, prefix, ".json");
 
 	for (size_t i = 0; i < names.items.count; i++) {
 		struct sn_launch launch;
@@ -81,6 +92,9 @@ static void launches_read(struct sn_experiment *e, struct launches *launches)
 		}
 	}
 	names_free(&names);
+	if (launches->items.count)
+		qsort(launches->items.items, launches->items.count, sizeof(*launches->items.items),
+		      launches_compare);
 }
 
 static const char *copied(struct sn_experiment *e, const char *chars)
@@ -266,6 +280,8 @@ static void processes_order(struct sn_experiment *e)
 		e->packets.items[i].process = place[e->packets.items[i].process];
 	for (size_t i = 0; i < e->trace_paths.count; i++)
 		e->trace_paths.items[i].process = place[e->trace_paths.items[i].process];
+	for (size_t i = 0; i < e->sequences.count; i++)
+		e->sequences.items[i].process = place[e->sequences.items[i].process];
 	free(order);
 	free(place);
 	free(sorted);
@@ -369,25 +385,200 @@ static void events_take(struct sn_experiment *e, const struct launches *launches
 	}
 }
 
-static void experiment_read(struct sn_experiment *e, const struct launches *launches)
-{
-	struct sn_decoder decoder = { .experiment = e };
+/* ---- nodes ---- */
 
-	for (size_t i = 0; i < launches->items.count; i++)
-		launch_decode(&decoder, &launches->items.items[i]);
-	sn_decoder_finish(&decoder);
-	if (!e->processes.count)
-		warn(e, "no process was measured: there are no data in this experiment");
+/* The end of the launches of one host: they come sorted by it. */
+static size_t host_end(const struct launches *launches, size_t at)
+{
+	size_t end = at;
+
+	while (end < launches->items.count &&
+	       !strcmp(launches->items.items[end].host, launches->items.items[at].host))
+		end++;
+	return end;
+}
+
+static void node_data_find(const struct sn_experiment *e, const struct launches *launches,
+			   size_t first, size_t end, struct sn_node *node)
+{
+	node->host = launches->items.items[first].host;
+	for (size_t i = first; i < end; i++) {
+		const struct sn_launch *launch = &launches->items.items[i];
+		struct sn_reduced_data data = { .pid = launch->pid };
+		struct sn_text path = { 0 };
+		struct stat facts;
+
+		sn_text_addf(&path, "%s/%s.%d.data", e->path, launch->host, launch->pid);
+		if (!stat(path.chars, &facts))
+			data.bytes = (uint64_t)facts.st_size;
+		sn_text_free(&path);
+		sn_vec_push(&node->data, data);
+	}
+}
+
+static bool host_has_ended(const struct launches *launches, size_t first, size_t end)
+{
+	for (size_t i = first; i < end; i++)
+		if (!launches->items.items[i].has_ended)
+			return false;
+	return true;
+}
+
+/* The sums of a node, if it was reduced since its data were written. */
+static bool sums_take(struct sn_decoder *decoder, const struct launches *launches, size_t first,
+		      size_t end)
+{
+	struct sn_experiment *e = decoder->experiment;
+	struct sn_node node = { 0 };
+	struct sn_text path = { 0 };
+	struct sn_file_view view;
+	bool is_taken = false;
+
+	sn_text_addf(&path, "%s/%s.reduced", e->path, launches->items.items[first].host);
+	if (!access(path.chars, R_OK) && host_has_ended(launches, first, end) &&
+	    sn_file_map(path.chars, &view, NULL) == SN_OK) {
+		node_data_find(e, launches, first, end, &node);
+		is_taken = sn_reduction_read(view.bytes, view.length, &node, decoder);
+		sn_file_unmap(&view);
+	}
+	sn_vec_free(&node.data);
+	sn_text_free(&path);
+	return is_taken;
+}
+
+static void all_decode(struct sn_decoder *decoder, const struct launches *launches,
+		       bool sums_suffice)
+{
+	for (size_t i = 0, end; i < launches->items.count; i = end) {
+		end = host_end(launches, i);
+		if (sums_suffice && sums_take(decoder, launches, i, end))
+			continue;
+		for (size_t l = i; l < end; l++)
+			launch_decode(decoder, &launches->items.items[l]);
+	}
+}
+
+static void put_in_order(struct sn_experiment *e)
+{
 	processes_order(e);
 	times_from_start(e);
 	samples_distribute(e);
-	events_take(e, launches);
 	sn_experiment_sort(e);
+}
+
+static void experiment_read(struct sn_experiment *e, const struct launches *launches,
+			    bool sums_suffice)
+{
+	struct sn_decoder decoder = { .experiment = e };
+
+	all_decode(&decoder, launches, sums_suffice);
+	sn_decoder_finish(&decoder);
+	if (!e->processes.count)
+		warn(e, "no process was measured: there are no data in this experiment");
+	put_in_order(e);
+	events_take(e, launches);
 	extracts_find(e);
 	e->campaign = sn_campaign_mark_read(e->path, &e->arena);
 }
 
-sn_status sn_experiment_open(const char *name, struct sn_experiment **out, struct sn_error *err)
+static void launches_free(struct launches *launches)
+{
+	for (size_t i = 0; i < launches->items.count; i++)
+		sn_launch_free(&launches->items.items[i]);
+	sn_vec_free(&launches->items);
+}
+
+sn_status sn_nodes_find(const char *path, sn_strings *hosts, struct sn_error *err)
+{
+	struct sn_experiment *e = sn_experiment_new(path);
+	struct launches launches = { 0 };
+	sn_status status = SN_OK;
+
+	launches_read(e, "launch.", &launches);
+	if (!launches.items.count)
+		status = sn_error_set(err, SN_ERR_FORMAT,
+				      "'%s' cannot be read: it has no readable launch file", path);
+	else if (!host_has_ended(&launches, 0, launches.items.count))
+		status = sn_error_set(
+			err, SN_ERR_NO_DATA,
+			"'%s' has a part that still runs, or whose recording was killed: "
+			"it cannot be reduced",
+			path);
+	for (size_t i = 0; status == SN_OK && i < launches.items.count; i = host_end(&launches, i))
+		sn_vec_push(hosts, sn_strdup(launches.items.items[i].host));
+	launches_free(&launches);
+	sn_experiment_free(e);
+	return status;
+}
+
+/* The launches of a host, all behind each other; the rest may be of a host whose name begins so. */
+static size_t host_launches_read(struct sn_experiment *e, const char *host,
+				 struct launches *launches, size_t *first)
+{
+	struct sn_text prefix = { 0 };
+
+	sn_text_addf(&prefix, "launch.%s.", host);
+	launches_read(e, prefix.chars, launches);
+	sn_text_free(&prefix);
+	for (*first = 0; *first < launches->items.count; (*first)++)
+		if (!strcmp(launches->items.items[*first].host, host))
+			break;
+	return host_end(launches, *first);
+}
+
+bool sn_node_has_ended(const char *path, const char *host)
+{
+	struct sn_experiment *e = sn_experiment_new(path);
+	struct launches launches = { 0 };
+	size_t first, end = host_launches_read(e, host, &launches, &first);
+	bool has_ended = end > first && host_has_ended(&launches, first, end);
+
+	launches_free(&launches);
+	sn_experiment_free(e);
+	return has_ended;
+}
+
+sn_status sn_node_read(const char *path, const char *host, struct sn_node *out,
+		       struct sn_error *err)
+{
+	struct sn_experiment *e = sn_experiment_new(path);
+	struct sn_decoder decoder = { .experiment = e };
+	struct launches launches = { 0 };
+	size_t first, end = host_launches_read(e, host, &launches, &first);
+
+	if (first == end) {
+		launches_free(&launches);
+		sn_experiment_free(e);
+		return sn_error_set(err, SN_ERR_NOT_FOUND, "'%s' has no launch on host '%s'", path,
+				    host);
+	}
+	e->warnings.count = 0; /* of launch files: they are read again with the reduction */
+	*out = (struct sn_node){ .experiment = e };
+	node_data_find(e, &launches, first, end, out);
+	out->host = sn_arena_strdup(&e->arena, host);
+	for (size_t i = first; i < end; i++)
+		launch_decode(&decoder, &launches.items.items[i]);
+	for (size_t i = 0; i < decoder.warnings.count; i++)
+		sn_vec_push(&out->warnings, decoder.warnings.items[i]);
+	decoder.warnings.count = 0;
+	sn_decoder_finish(&decoder);
+	put_in_order(e);
+	launches_free(&launches);
+	return SN_OK;
+}
+
+void sn_node_free(struct sn_node *node)
+{
+	sn_vec_free(&node->data);
+	sn_vec_free(&node->warnings);
+	sn_experiment_free(node->experiment);
+	*node = (struct sn_node){ 0 };
+}
+
+/* ---- an experiment ---- */
+
+static sn_status experiment_open(const char *name, bool sums_suffice, struct sn_experiment **out,
+				 struct sn_error *err)
 {
 	struct launches launches = { 0 };
 	struct sn_text path = { 0 };
@@ -401,10 +592,10 @@ sn_status sn_experiment_open(const char *name, struct sn_experiment **out, struc
 	e = sn_experiment_new(path.chars);
 	e->name = sn_arena_strdup(&e->arena, sn_base_name(e->path));
 	sn_text_free(&path);
-	launches_read(e, &launches);
+	launches_read(e, "launch.", &launches);
 	if (launches.items.count) {
 		facts_take(e, &launches);
-		experiment_read(e, &launches);
+		experiment_read(e, &launches, sums_suffice);
 		*out = e;
 	} else {
 		status = sn_error_set(err, SN_ERR_FORMAT,
@@ -413,10 +604,19 @@ sn_status sn_experiment_open(const char *name, struct sn_experiment **out, struc
 				      e->path);
 		sn_experiment_free(e);
 	}
-	for (size_t i = 0; i < launches.items.count; i++)
-		sn_launch_free(&launches.items.items[i]);
-	sn_vec_free(&launches.items);
+	launches_free(&launches);
 	return status;
+}
+
+sn_status sn_experiment_open(const char *name, struct sn_experiment **out, struct sn_error *err)
+{
+	return experiment_open(name, false, out, err);
+}
+
+sn_status sn_experiment_open_sums(const char *name, struct sn_experiment **out,
+				  struct sn_error *err)
+{
+	return experiment_open(name, true, out, err);
 }
 
 const char *sn_experiment_given_path(const struct sn_experiment *experiment)

@@ -395,6 +395,7 @@ static const char *const our_names[] = {
 	"launch.*.json",  /* sn_launch_write */
 	"*.data",	  /* record, import */
 	"*.trace",	  /* record of what it traced */
+	"*.reduced",	  /* reduce: sums of a node's ranks */
 	"roofs.tsv",	  /* record: what the machine can do */
 	"untouched.tsv",  /* decan: what loops took before they ran as copies */
 	"*.monitor",	  /* the runtime, under an agent */

@@ -80,6 +80,13 @@ sn_status sn_analysis_of(struct sn_experiment *experiment,
 	return SN_OK;
 }
 
+static bool is_filtered(const struct sn_filter *filter)
+{
+	return filter &&
+	       (filter->from_ns || filter->to_ns || filter->from_label || filter->to_label ||
+		filter->process_count || filter->tid_count || filter->module || filter->function);
+}
+
 sn_status sn_analysis_open(const char *name, const struct sn_analysis_options *options,
 			   struct sn_analysis **out, struct sn_error *err)
 {
@@ -88,7 +95,9 @@ sn_status sn_analysis_open(const char *name, const struct sn_analysis_options *o
 	sn_status status;
 
 	sn_progress_begin(&progress, "reading the experiment", 0);
-	status = sn_experiment_open(name, &experiment, err);
+	status = options && options->sums_suffice && !is_filtered(options->filter)
+			 ? sn_experiment_open_sums(name, &experiment, err)
+			 : sn_experiment_open(name, &experiment, err);
 	if (status == SN_OK)
 		status = sn_analysis_of(experiment, options, out, err);
 	sn_progress_end(&progress);

@@ -22,7 +22,8 @@ struct sn_analysis {
 struct sn_analysis_options {
 	const struct sn_filter *filter; /* NULL: none; must outlive the analysis */
 	const char *const *source_maps; /* "FROM=TO", ended by NULL; NULL: none */
-	const char *arch;		/* the machine to estimate loops for; NULL: this one */
+	bool sums_suffice; /* without a filter, sums of reduced nodes do (sn_experiment_open_sums) */
+	const char *arch;  /* the machine to estimate loops for; NULL: this one */
 };
 
 /** Opens and analyses the experiment of this name (sn_experiment_open). `options` may be NULL. */

@@ -181,6 +181,8 @@ void sn_blocked_find(const struct sn_experiment *e, uint64_t *blocked_ns)
 			uint64_t ns = e->waits.items[span.end_wait].duration_ns;
 
 			blocked_ns[span.end_wait] = ns;
+			if (e->waits.items[span.end_wait].is_sum) /* cut before they were summed */
+				limit = -1;
 			if (__builtin_add_overflow(sum, ns, &sum))
 				sum = UINT64_MAX;
 		}

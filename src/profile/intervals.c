@@ -146,7 +146,7 @@ void sn_profile_intervals(struct sn_builder *b, enum sn_partition p)
 			continue;
 		metrics[i].exclusive_share =
 			sn_share_interval(exclusive, profile->effective_samples,
-					  factor_of(b, seen, b->transitions[p][i]));
+					  factor_of(b, seen, (double)b->transitions[p][i]));
 		metrics[i].inclusive_share =
 			sn_share_interval(inclusive, profile->effective_samples, 1);
 	}

@@ -51,7 +51,7 @@ static void leaves_find(struct sn_builder *b)
 	b->partition_size[BY_MODULE] = (uint32_t)b->experiment->modules.count + 1;
 	b->partition_size[BY_CATEGORY] = SN_CATEGORIES;
 	for (int p = 0; p < PARTITIONS; p++)
-		b->transitions[p] = sn_alloc_zeroed(b->partition_size[p] + 1, sizeof(uint32_t));
+		b->transitions[p] = sn_alloc_zeroed(b->partition_size[p] + 1, sizeof(uint64_t));
 	for (uint32_t s = 0; s <= program->stack_count; s++) {
 		const struct sn_program_place *place = sn_program_leaf(program, s);
 		struct sn_leaf *leaf = &b->leaves[s];
@@ -67,24 +67,24 @@ static void leaves_find(struct sn_builder *b)
 	}
 }
 
-static void transition_count(struct sn_builder *b, const struct sn_sample *from,
-			     const struct sn_sample *to, uint32_t from_stack, uint32_t to_stack)
+static void transition_count(struct sn_builder *b, bool from_is_system, bool to_is_system,
+			     uint32_t from_stack, uint32_t to_stack, uint64_t count)
 {
 	const struct sn_leaf *a = &b->leaves[from_stack], *z = &b->leaves[to_stack];
-	uint32_t ca = from->flags & SN_SAMPLE_SYSTEM ? a->system_category : a->of[BY_CATEGORY];
-	uint32_t cz = to->flags & SN_SAMPLE_SYSTEM ? z->system_category : z->of[BY_CATEGORY];
+	uint32_t ca = from_is_system ? a->system_category : a->of[BY_CATEGORY];
+	uint32_t cz = to_is_system ? z->system_category : z->of[BY_CATEGORY];
 
 	for (int p = 0; p < BY_CATEGORY; p++) {
 		if (a->of[p] == z->of[p])
 			continue;
 		if (a->of[p] != SN_NONE)
-			b->transitions[p][a->of[p]]++;
+			b->transitions[p][a->of[p]] += count;
 		if (z->of[p] != SN_NONE)
-			b->transitions[p][z->of[p]]++;
+			b->transitions[p][z->of[p]] += count;
 	}
 	if (ca != cz) {
-		b->transitions[BY_CATEGORY][ca]++;
-		b->transitions[BY_CATEGORY][cz]++;
+		b->transitions[BY_CATEGORY][ca] += count;
+		b->transitions[BY_CATEGORY][cz] += count;
 	}
 }
 
@@ -107,32 +107,44 @@ static bool claims_periods(const struct sn_builder *b, uint32_t thread)
 	return mechanism && !strcmp(mechanism, "perf-signal");
 }
 
+static void cpu_add(struct sn_profile *profile, uint32_t number, uint64_t cpu_ns,
+		    uint64_t system_ns, uint64_t samples)
+{
+	struct sn_weight *cpu = &profile->cpus[number < 1023 ? number : 1023];
+
+	cpu->cpu_ns += cpu_ns;
+	cpu->system_ns += system_ns;
+	cpu->samples += samples;
+	if (number >= profile->cpu_count)
+		profile->cpu_count = number < 1023 ? number + 1u : 1024;
+}
+
 static void sample_add(struct sn_builder *b, const struct sn_sample *sample, uint32_t stack)
 {
 	struct sn_profile *profile = b->profile;
 	struct sn_weight *weight = &profile->stacks[stack];
 	bool is_system = sample->flags & SN_SAMPLE_SYSTEM;
 	bool is_observation = !(sample->flags & SN_SAMPLE_REMAINDER);
-	struct sn_weight *cpu = &profile->cpus[sample->cpu < 1023 ? sample->cpu : 1023];
+	bool is_sum = sample->flags & SN_SAMPLE_IS_SUM;
+	uint64_t observations = is_observation ? 1 + (uint64_t)sample->more : 0;
 
 	weight->cpu_ns += sample->cpu_ns;
-	weight->samples += is_observation;
-	cpu->cpu_ns += sample->cpu_ns;
-	cpu->samples += is_observation;
+	weight->samples += observations;
 	if (is_system) {
 		weight->system_ns += sample->cpu_ns;
-		cpu->system_ns += sample->cpu_ns;
 		b->system_stacks[stack].cpu_ns += sample->cpu_ns;
-		b->system_stacks[stack].samples += is_observation;
+		b->system_stacks[stack].samples += observations;
 	}
-	if (sample->cpu >= profile->cpu_count)
-		profile->cpu_count = sample->cpu < 1023 ? sample->cpu + 1u : 1024;
-	if (is_observation) {
+	if (!is_sum)
+		cpu_add(profile, sample->cpu, sample->cpu_ns, is_system ? sample->cpu_ns : 0,
+			observations);
+	if (is_observation)
+		b->thread_observed_ns[stack] += sample->cpu_ns;
+	if (is_observation && !is_sum) {
 		b->sum_of_squares += (double)sample->cpu_ns * (double)sample->cpu_ns;
 		b->observed_ns += sample->cpu_ns;
 		if (!is_system && claims_periods(b, sample->thread))
 			sn_displaced_add(&b->displaced, (double)sample->cpu_ns);
-		b->thread_observed_ns[stack] += sample->cpu_ns;
 		profile->late_samples += (sample->flags & SN_SAMPLE_LATE) != 0;
 	}
 	stack_touch(b, stack);
@@ -229,7 +241,39 @@ static void thread_add(struct sn_weight *sum, const struct sn_sample *sample)
 	sum->cpu_ns += sample->cpu_ns;
 	if (sample->flags & SN_SAMPLE_SYSTEM)
 		sum->system_ns += sample->cpu_ns;
-	sum->samples += !(sample->flags & SN_SAMPLE_REMAINDER);
+	sum->samples += sample->flags & SN_SAMPLE_REMAINDER ? 0 : 1 + (uint64_t)sample->more;
+}
+
+/* What the order of samples told before they were summed up (experiment/reduction.h). */
+static void order_take(struct sn_builder *b)
+{
+	const struct sn_experiment *e = b->experiment;
+	uint32_t none = b->program->stack_count;
+
+	for (size_t i = 0; i < e->sequences.count; i++) {
+		const struct sn_sequence *s = &e->sequences.items[i];
+
+		b->pairs += s->pairs;
+		b->observed_ns += s->observed_ns;
+		b->sum_of_squares += s->sum_of_squares;
+		b->profile->late_samples += s->late;
+		for (int k = 0; k < SN_DISPLACED_BATCHES; k++) {
+			b->displaced.squares[k] += s->displaced_squares[k];
+			b->displaced.sums[k] += s->displaced_sums[k];
+		}
+	}
+	for (size_t i = 0; i < e->transitions.count; i++) {
+		const struct sn_transition *t = &e->transitions.items[i];
+
+		transition_count(b, t->from_is_system, t->to_is_system,
+				 t->from < none ? t->from : none, t->to < none ? t->to : none,
+				 t->count);
+	}
+	for (size_t i = 0; i < e->cpu_sums.count; i++) {
+		const struct sn_cpu_sum *c = &e->cpu_sums.items[i];
+
+		cpu_add(b->profile, c->cpu, c->cpu_ns, c->system_ns, c->samples);
+	}
 }
 
 /* Samples come sorted by thread, then time. */
@@ -261,19 +305,22 @@ static void samples_sum(struct sn_builder *b)
 		}
 		sample_add(b, sample, stack);
 		thread_add(&profile->threads[thread], sample);
-		if (sample->flags & SN_SAMPLE_REMAINDER)
+		if (sample->flags & (SN_SAMPLE_REMAINDER | SN_SAMPLE_IS_SUM))
 			continue;
 		if (previous) {
 			b->pairs++;
 			if (stack != previous_stack ||
 			    ((sample->flags ^ previous->flags) & SN_SAMPLE_SYSTEM))
-				transition_count(b, previous, sample, previous_stack, stack);
+				transition_count(b, previous->flags & SN_SAMPLE_SYSTEM,
+						 sample->flags & SN_SAMPLE_SYSTEM, previous_stack,
+						 stack, 1);
 		}
 		previous = sample;
 		previous_stack = stack;
 	}
 	sn_displaced_end_thread(&b->displaced);
 	thread_flush(b, thread);
+	order_take(b);
 }
 
 static void waits_sum(struct sn_builder *b)
@@ -290,9 +337,9 @@ static void waits_sum(struct sn_builder *b)
 		if (!ns)
 			continue;
 		profile->stacks[stack].wait_ns += ns;
-		profile->stacks[stack].waits++;
+		profile->stacks[stack].waits += 1 + (uint64_t)wait->more;
 		profile->threads[wait->thread].wait_ns += ns;
-		profile->threads[wait->thread].waits++;
+		profile->threads[wait->thread].waits += 1 + (uint64_t)wait->more;
 	}
 }
 
@@ -307,6 +354,8 @@ uint64_t sn_profile_wait_elapsed_ns(const struct sn_profile *profile, const stru
 	    !profile->thread_passes[wait->thread] || !profile->stack_passes[stack] ||
 	    (profile->filter.without_idle && !profile->is_at_work[wait->thread]))
 		return 0;
+	if (wait->is_sum) /* of no one time: it is read where none was asked for */
+		return wait->duration_ns;
 	if (__builtin_add_overflow(from, (int64_t)wait->duration_ns, &to) || to < from)
 		to = profile->to_ns;
 	from = from > profile->from_ns ? from : profile->from_ns;

@@ -21,7 +21,7 @@ struct sn_builder {
 	const struct sn_experiment *experiment;
 	struct sn_leaf *leaves;
 	uint32_t partition_size[PARTITIONS];
-	uint32_t *transitions[PARTITIONS];
+	uint64_t *transitions[PARTITIONS];
 	uint64_t pairs;
 	double sum_of_squares;
 	struct sn_displaced displaced;

@@ -70,6 +70,21 @@ bool sn_launch_is_rank(void)
 	return rank_of_variables() >= 0;
 }
 
+void sn_launch_place(int32_t *rank, int32_t *count)
+{
+	static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+					     "SLURM_STEP_NUM_TASKS" };
+
+	*rank = rank_of_variables();
+	*count = -1;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && *count < 0; i++)
+		*count = rank_of(names[i]);
+	if (*rank < 0 || *count <= *rank) {
+		*rank = 0;
+		*count = 1;
+	}
+}
+
 void sn_launch_key(const char *host, struct sn_text *key, int32_t *rank)
 {
 	const char *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");

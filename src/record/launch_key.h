@@ -19,5 +19,8 @@ void sn_launch_key(const char *host, struct sn_text *key, int32_t *rank);
 /** Whether a launcher (PMIx, Open MPI, MPICH, srun) started this process as a rank. A batch script of
  * Slurm is none: it has a SLURM_PROCID, but no step. */
 bool sn_launch_is_rank(void);
+/** Which of how many processes of a launcher this one is; 0 of 1 without a launcher, or where it does
+ *  not tell. */
+void sn_launch_place(int32_t *rank, int32_t *count);
 
 #endif

@@ -369,6 +369,7 @@ static const struct sn_explanation call_words[] = {
 const struct sn_view sn_view_calls = {
 	.name = "calls",
 	.title = "callers and callees of a function, with the time that each brings",
+	.sums_suffice = true,
 	.subject = "[FUNCTION]",
 	.needs = SN_VIEW_NEEDS_TIME,
 	.schema = "sonde.calls/1",

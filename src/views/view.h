@@ -106,6 +106,7 @@ struct sn_view {
 	/* further columns of data where rows are trees of their callers (--paths); NULL: no such form */
 	const char *caller_columns;
 	const char *sort, *wall_sort; /* NULL: as filled; as without --wall */
+	bool sums_suffice;	      /* it shows what a profile has, so sums of reduced nodes do */
 	bool has_events;	      /* it has a form for events in place of CPU time (--metric) */
 	const char *share_column;     /* for the footer */
 	const char *whole_column;     /* text: it is never cut */

@@ -709,7 +709,9 @@ TEST(damaged_times_neither_hang_nor_crash)
 	fib = fixture_stack(&f, 0, 2, APP, FIB, APP, MAIN);
 	fixture_samples(&f, 0, fib, 300, 1 * MS);
 	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++) {
-		struct sn_wait wait = { waits[i].time_ns, waits[i].duration_ns, 0, fib, 0 };
+		struct sn_wait wait = { .time_ns = waits[i].time_ns,
+					.duration_ns = waits[i].duration_ns,
+					.stack = fib };
 
 		sn_vec_push(&f.experiment->waits, wait);
 	}

@@ -227,7 +227,11 @@ void fixture_samples(struct fixture *f, uint32_t thread, uint32_t stack, unsigne
 void fixture_wait(struct fixture *f, uint32_t thread, uint32_t stack, int64_t time_us,
 		  uint64_t duration_us, enum sn_wait_kind kind)
 {
-	struct sn_wait wait = { time_us * 1000, duration_us * 1000, thread, stack, (uint8_t)kind };
+	struct sn_wait wait = { .time_ns = time_us * 1000,
+				.duration_ns = duration_us * 1000,
+				.thread = thread,
+				.stack = stack,
+				.kind = (uint8_t)kind };
 
 	sn_vec_push(&f->experiment->waits, wait);
 }
