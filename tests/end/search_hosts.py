@@ -77,8 +77,9 @@ for host in h1 h2 h3 h4 h5 h6; do SONDE_NODE=$host "$@" & done
 SONDE_NODE=h7 "$@"; code=$?
 wait; exit $code
 '''
+# a shell of another host begins in another folder
 STARTER = '''#!/bin/sh
-echo "$1" >> asked; shift; exec "$@"
+echo "$1" >> asked; shift; cd /; exec "$@"
 '''
 
 

@@ -73,6 +73,18 @@ static void words_quote(sn_strings *words, size_t first)
 	}
 }
 
+/* A shell of another host begins in another folder, and may have another PATH. A program that is not found here is
+ * the launcher's to find. */
+static char *program_there(const char *word)
+{
+	struct sn_target target;
+	struct sn_error err;
+	char *path =
+		sn_target_find(word, &target, &err) == SN_OK ? realpath(target.path, NULL) : NULL;
+
+	return path ? path : sn_strdup(word);
+}
+
 void sn_hosts_agent_launch(struct sn_hosts *h, const char *host)
 {
 	sn_strings words = { 0 };
@@ -95,7 +107,7 @@ void sn_hosts_agent_launch(struct sn_hosts *h, const char *host)
 	sn_vec_push(&words, sn_strdup("env"));
 	sn_vec_push(&words, sn_text_take(&name));
 	words_add(h, "alone", &words);
-	sn_vec_push(&words, sn_strdup(h->options->program));
+	sn_vec_push(&words, program_there(h->options->program));
 	if (is_shell(words.items[0]))
 		words_quote(&words, first);
 	sn_vec_push(&words, NULL);
