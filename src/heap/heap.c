@@ -53,6 +53,8 @@ struct process_state {
 
 struct player {
 	const struct sn_experiment *experiment;
+	const struct sn_spans *windows; /* in which events count */
+	bool counts;			/* so the present one does */
 	struct sn_heap *heap;
 	struct sn_heap_aggregate aggregate;
 	struct sn_trace_pieces pieces;
@@ -179,7 +181,7 @@ static void release_count(struct player *player, uint32_t process,
 	struct sn_heap_sums *sums = &player->heap->paths.items[block->path].sums;
 	struct weight weight = weight_of(player, process, block->bytes);
 
-	sums->frees += weight.count;
+	sums->frees += player->counts ? weight.count : 0;
 	if (player->threads.items[block->thread].latest == block->address)
 		sums->temporary += weight.count;
 	let_go(player, block->path, &weight);
@@ -209,7 +211,7 @@ static void allocation_play(struct player *player, const struct cursor *cursor)
 	block->path = path;
 	block->thread = cursor->thread;
 	block->is_owed = is_owed;
-	sums->allocations += weight.count;
+	sums->allocations += player->counts ? weight.count : 0;
 	sums->bytes += weight.bytes;
 	sums->bytes_variance += weight.variance;
 	if (weight.bytes && event->bytes) /* of one size, blocks vary as their bytes do */
@@ -396,6 +398,7 @@ static void play(struct player *player)
 	while ((cursor = earliest(player))) {
 		ends_until(player, cursor->time_ns);
 		fifth_find(player, cursor->process, cursor->time_ns);
+		player->counts = sn_spans_have(player->windows, (int64_t)cursor->time_ns);
 		if (cursor->event.kind == SN_HEAP_FREE)
 			release_play(player, cursor);
 		else
@@ -593,7 +596,17 @@ static void totals_sum(struct player *player)
 sn_status sn_heap_read(const struct sn_experiment *experiment, struct sn_heap **out,
 		       struct sn_error *err)
 {
+	const struct sn_spans all = { 0 };
+
+	return sn_heap_read_within(experiment, &all, out, err);
+}
+
+sn_status sn_heap_read_within(const struct sn_experiment *experiment,
+			      const struct sn_spans *windows, struct sn_heap **out,
+			      struct sn_error *err)
+{
 	struct player player = { .experiment = experiment,
+				 .windows = windows,
 				 .heap = sn_alloc_zeroed(1, sizeof(*player.heap)) };
 	sn_status status = sn_trace_pieces_open(&player.pieces, experiment, SN_TRACE_HEAP,
 						sn_heap_last_instant, err);

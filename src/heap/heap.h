@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/span.h"
 #include "experiment/experiment.h"
 #include "wire/settings.h"
 
@@ -56,6 +57,11 @@ struct sn_heap {
 /** Reads the traces. Damage is counted, no error; SN_ERR_IO: a file cannot be read. The caller frees. */
 sn_status sn_heap_read(const struct sn_experiment *experiment, struct sn_heap **out,
 		       struct sn_error *err);
+/** The same, and of events only those that lie in windows of an agent's (wire/monitor.h), where it had the heap on, count as
+ *  allocations and frees. What blocks there are is known of these windows alone: peaks, leaks and growth mean nothing. */
+sn_status sn_heap_read_within(const struct sn_experiment *experiment,
+			      const struct sn_spans *windows, struct sn_heap **out,
+			      struct sn_error *err);
 void sn_heap_free(struct sn_heap *heap);
 
 /** The 95 % interval of an estimate, of bytes or blocks, with this variance. */

@@ -47,6 +47,7 @@ struct failure {
 
 struct reader {
 	const struct sn_program *program;
+	const struct sn_spans *windows; /* in which pieces begin whose calls count */
 	struct sn_io *io;
 	struct sn_trace_pieces pieces;
 	struct sn_trace_sites sites;
@@ -183,6 +184,13 @@ static void path_add(struct reader *reader, uint32_t process, const struct sn_io
 	reader->io->paths.items[*place - 1].time_ns += time_ns;
 }
 
+static bool is_within(const struct reader *reader, const struct sn_trace_item *item)
+{
+	return sn_spans_have(reader->windows,
+			     (int64_t)sn_trace_time_ns(&reader->pieces.clocks[item->process],
+						       item->piece->base_tsc));
+}
+
 static void count_take(struct reader *reader, const struct sn_trace_item *item,
 		       const struct sn_io_entry *entry)
 {
@@ -224,10 +232,10 @@ static void other_take(struct reader *reader, const struct sn_trace_item *item,
 	case SN_IO_NAME:
 		break;
 	case SN_IO_COUNT:
-		if (entry->operation < SN_IO_OPERATION_COUNT && entry->size_class <= 64)
-			count_take(reader, item, entry);
-		else
+		if (entry->operation >= SN_IO_OPERATION_COUNT || entry->size_class > 64)
 			reader->io->damaged++;
+		else if (is_within(reader, item))
+			count_take(reader, item, entry);
 		break;
 	case SN_IO_ACCOUNT: /* they only grow */
 		account->is_there = true;
@@ -307,7 +315,17 @@ static void accounts_sum(struct reader *reader)
 
 sn_status sn_io_read(const struct sn_program *program, struct sn_io **out, struct sn_error *err)
 {
-	struct reader reader = { .program = program, .io = sn_alloc_zeroed(1, sizeof(*reader.io)) };
+	const struct sn_spans all = { 0 };
+
+	return sn_io_read_within(program, &all, out, err);
+}
+
+sn_status sn_io_read_within(const struct sn_program *program, const struct sn_spans *windows,
+			    struct sn_io **out, struct sn_error *err)
+{
+	struct reader reader = { .program = program,
+				 .windows = windows,
+				 .io = sn_alloc_zeroed(1, sizeof(*reader.io)) };
 	sn_status status = sn_trace_pieces_open(&reader.pieces, program->experiment, SN_TRACE_IO,
 						sn_entries_last_instant, err);
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/span.h"
 #include "base/vec.h"
 #include "profile/program.h"
 #include "profile/site.h"
@@ -53,6 +54,10 @@ struct sn_io {
 
 /** Reads the traces. Damage is counted, no error; SN_ERR_IO: a file cannot be read. The caller frees. */
 sn_status sn_io_read(const struct sn_program *program, struct sn_io **out, struct sn_error *err);
+/** The same of what an agent has measured: windows of executions of a phase (wire/monitor.h), which entries do not cross. The
+ *  kernel's account and `overhead_ns` stay those of all. */
+sn_status sn_io_read_within(const struct sn_program *program, const struct sn_spans *windows,
+			    struct sn_io **out, struct sn_error *err);
 void sn_io_free(struct sn_io *io);
 
 /** "read", "fwrite" ... */

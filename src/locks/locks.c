@@ -180,6 +180,20 @@ static void waits_close(struct sn_lock_reader *reader)
 	sn_map_free(&ends);
 }
 
+static void waits_keep_within(struct sn_lock_reader *reader, const struct sn_spans *windows)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < reader->waits.count; i++) {
+		const struct sn_lock_event *wait = &reader->waits.items[i];
+
+		if (!windows->count || sn_spans_overlap_ns(windows, (int64_t)wait->begin_ns,
+							   (int64_t)wait->end_ns) > 0)
+			reader->waits.items[kept++] = *wait;
+	}
+	reader->waits.count = kept;
+}
+
 /* ---- sums ---- */
 
 static struct sn_lock_use *use_of(struct sn_lock_reader *reader, struct sn_map *index,
@@ -257,6 +271,14 @@ static void uses_sum(struct sn_lock_reader *reader)
 sn_status sn_locks_read(const struct sn_program *program, struct sn_locks **out,
 			struct sn_error *err)
 {
+	const struct sn_spans all = { 0 };
+
+	return sn_locks_read_within(program, &all, out, err);
+}
+
+sn_status sn_locks_read_within(const struct sn_program *program, const struct sn_spans *windows,
+			       struct sn_locks **out, struct sn_error *err)
+{
 	struct sn_lock_reader reader = { .program = program,
 					 .locks = sn_alloc_zeroed(1, sizeof(*reader.locks)) };
 	sn_status status = sn_trace_pieces_open(&reader.pieces, program->experiment, SN_TRACE_SYNC,
@@ -271,6 +293,7 @@ sn_status sn_locks_read(const struct sn_program *program, struct sn_locks **out,
 		piece_read(&reader, &reader.pieces.items.items[i]);
 	waits_join(&reader);
 	waits_close(&reader);
+	waits_keep_within(&reader, windows);
 	objects_name(&reader);
 	uses_sum(&reader);
 	sn_locks_blame(&reader);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/span.h"
 #include "base/vec.h"
 #include "profile/program.h"
 #include "profile/site.h"
@@ -100,6 +101,10 @@ struct sn_locks {
 /** Reads the traces. Damage is counted, no error; SN_ERR_IO: a file cannot be read. The caller frees. */
 sn_status sn_locks_read(const struct sn_program *program, struct sn_locks **out,
 			struct sn_error *err);
+/** The same, and of waits only those that lie in windows of an agent's (wire/monitor.h), some perhaps in part. Counts of
+ *  acquisitions and `overhead_ns` stay those of all. */
+sn_status sn_locks_read_within(const struct sn_program *program, const struct sn_spans *windows,
+			       struct sn_locks **out, struct sn_error *err);
 void sn_locks_free(struct sn_locks *locks);
 
 /** "mutex", "rwlock_read" ... */

@@ -48,13 +48,17 @@ enum sn_monitor_boundary {
 enum sn_monitor_source {
 	SN_MONITOR_SAMPLES = 1, /* of CPU time, and calls that block */
 	SN_MONITOR_ACCOUNTS,	/* what the kernel counts of each thread */
+	/* traces of what the recording has been told to trace, which are off unless asked for */
+	SN_MONITOR_IO,
+	SN_MONITOR_LOCKS,
+	SN_MONITOR_HEAP,
 };
 
 enum sn_monitor_answer {
 	SN_MONITOR_UNANSWERED,
 	SN_MONITOR_ACCEPTED,
-	SN_MONITOR_NO_SUCH_SOURCE,
-	SN_MONITOR_SEALED, /* no system call may be made any more (seccomp) */
+	SN_MONITOR_NO_SUCH_SOURCE, /* or the recording does not trace it */
+	SN_MONITOR_SEALED,	   /* no system call may be made any more (seccomp) */
 };
 
 struct sn_monitor_request {

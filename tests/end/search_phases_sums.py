@@ -6,13 +6,16 @@ import os
 from sonde_test import HERE, Test
 
 PROGRAMS = os.path.join(HERE, 'programs')
+IO, LOCKS, HEAP = 3, 4, 5  # enum sn_monitor_source
 # what the machine adds to a program's own losses, and what says where
 NO_CAUSE = ('Oversubscribed', 'NotRunning', 'HotRegion', 'SerialFraction')
 
 
 def windows(name):
+    """Of each window its begin, end, executions and what an agent had on, in bits."""
     with open(f'{name}/search.spool') as lines:
-        return [tuple(map(int, line.split()[1:3])) for line in lines if line.startswith('window ')]
+        all_windows = [list(map(int, line.split()[1:4] + line.split()[5:6])) for line in lines if line.startswith('window ')]
+    return all_windows, [w for w in all_windows if w[3] & all_windows[-1][3] == all_windows[-1][3]]
 
 
 def executions(text, spans):
@@ -20,7 +23,7 @@ def executions(text, spans):
     for words in map(str.split, text.splitlines()):
         if words[:1] == ['execution']:
             begin, end = (int(words[1]), int(words[2])) if '.' in words[3] else (int(words[3]), int(words[5]))
-            if sum(max(0, min(end, b) - max(begin, a)) for a, b in spans) > (end - begin) / 2:
+            if sum(max(0, min(end, b) - max(begin, a)) for a, b, *_ in spans) > (end - begin) / 2:
                 yield words
 
 
@@ -32,16 +35,16 @@ def told(found):
     return [(r['step'], r['property'], r['function'], round(r['severity'], 4), r['refined']) for r in found['properties']]
 
 
-def whole(t, found, spans, what):
-    """Rows of all steps are of all executions: what one property says of places that hold all of its loss is one number."""
+def whole(t, found, name):
+    """Rows of all steps are of the same executions: all that had on what any step asked for. Gives their windows, and how long they are."""
+    every, spans = windows(name)
     steps = {r['step'] for r in found['properties']}
-    had = [s['executions'] for s in found['steps'] if s['executions']]
-    t.check(len(spans) >= 3 and len(had) == len(spans) and sum(had) == found['phase']['executions'] and len(steps) > 1,
-            f'{what}: each step keeps its own executions', found['steps'])
-    length = sum(b - a for a, b in spans) / 1e9
-    t.check(abs(found['phase']['mean_s'] * found['phase']['executions'] - length) < 1e-6, f'{what}: the phase is all of them',
-            found['phase'], length)
-    return length
+    had = sum(s['executions'] for s in found['steps'])
+    t.check(len(every) >= 3 and had == sum(w[2] for w in every) and len(steps) > 1, f'{name}: each step keeps its own executions', found['steps'], every)
+    length = sum(w[1] - w[0] for w in spans) / 1e9
+    t.check(found['phase']['executions'] == sum(w[2] for w in spans) and
+            abs(found['phase']['mean_s'] * found['phase']['executions'] - length) < 1e-6, f'{name}: rows are of all executions', found['phase'], spans)
+    return spans, length
 
 
 def threads(t):
@@ -49,8 +52,8 @@ def threads(t):
     os.environ['OMP_NUM_THREADS'] = '2'
     done = t.run('search', '--format', 'json', '--budget', '1', '-o', 'threads', '--threshold', '0.02', '--phase', 'step', app, '400')
     found = json.loads(done.stdout)
-    spans = windows('threads')
-    lanes_s = 2 * whole(t, found, spans, 'threads')
+    spans, length = whole(t, found, 'threads')
+    lanes_s = 2 * length
     lost = list(executions(done.stderr, spans))
     t.check(len(lost) == found['phase']['executions'], 'threads: the program knows the executions that were measured', len(lost), found['phase'])
     planted = [sum(float(words[k]) for words in lost) / lanes_s for k in (3, 4, 5)]
@@ -66,6 +69,29 @@ def threads(t):
         t.check(len(same) == 1, f'threads: {name} is the same on the whole way to its place, whichever step asked', told(found))
 
 
+    locks = [r for r in ends if r['property'] == 'ContendedLock']
+    t.check(locks and all('locks' in r['sources'] and r['evidence']['lock'] == 'mutex' for r in locks) and spans[-1][3] & 1 << LOCKS,
+            'threads: the step that waits for a lock has locks traced, and it is named', told(found), spans)
+
+
+def calls(t):
+    """Calls are traced where a step asks for them, in its executions alone: each has as many as the program makes there."""
+    app = t.compile(os.path.join(PROGRAMS, 'phase_calls.c'), '-O1', '-g', output='./calls')
+    for what, bit, name, each in (('heap', HEAP, 'HeapChurn', 120000), ('io', IO, 'SmallIO', 5000)):
+        done = t.run('search', '--format', 'json', '--budget', '1', '-o', what, '--threshold', '0.001', '--phase', 'step', app, what, '700')
+        found = json.loads(done.stdout)
+        _, spans = windows(what)
+        rows = [r for r in found['properties'] if r['property'] == name]
+        length = found['phase']['mean_s'] * found['phase']['executions']
+        made = {round(r['evidence']['per_second'] * length / found['phase']['executions'], 6) for r in rows}
+        t.check(spans[-1][3] == 1 << bit and made == {each}, f'{what}: an execution has its {each} calls', made, spans, told(found), done.stderr)
+        t.check(not any(n['property'] == name for n in found['not_measurable']), f'{what}: it is measurable', found['not_measurable'])
+    done = t.run('search', '--format', 'json', '--budget', '0', '--threshold', '0.001', '--phase', 'step', app, 'heap', '500')
+    found = json.loads(done.stdout)
+    t.check('values of heap are refused' in done.stderr and 'HeapChurn' in [n['property'] for n in found['not_measurable']] and
+            not any('heap' in r['sources'] for r in found['properties']), 'what took more than the budget is refused, and named', done.stderr)
+
+
 def ranks(t):
     if not t.has('mpicc', 'mpirun'):
         t.skip('ranks', 'no MPI')
@@ -78,8 +104,8 @@ def ranks(t):
             break
     t.check(done.returncode == 0, 'ranks: they are measured', done.stderr)
     found = json.loads(done.stdout)
-    spans = windows(name)
-    lanes_s = 2 * whole(t, found, spans, 'ranks')
+    spans, length = whole(t, found, name)
+    lanes_s = 2 * length
     came = {}
     for words in executions(done.stderr, spans):
         came.setdefault(int(words[2]), []).append(int(words[4]))
@@ -96,6 +122,7 @@ def ranks(t):
 def main():
     t = Test()
     threads(t)
+    calls(t)
     ranks(t)
     t.done()
 

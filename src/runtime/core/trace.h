@@ -68,6 +68,12 @@ static inline void sn_trace_count_cost(enum sn_trace_kind kind, uint64_t ticks, 
 	atomic_fetch_add_explicit(&sn_header()->trace_ticks, ticks, memory_order_relaxed);
 }
 
+/** Whether an agent has this kind off, although it is traced (wire/monitor.h). */
+static inline bool sn_trace_is_off(enum sn_trace_kind kind)
+{
+	return atomic_load_explicit(&sn_state->traces_off, memory_order_relaxed) >> kind & 1;
+}
+
 static inline void sn_trace_lose(enum sn_trace_kind kind)
 {
 	atomic_fetch_add_explicit(&sn_trace_header()->lost[kind], 1, memory_order_relaxed);

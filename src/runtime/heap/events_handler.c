@@ -217,6 +217,8 @@ void sn_heap_note_allocation(const uint64_t *frame, const void *block, uint64_t 
 			     enum sn_heap_event kind)
 {
 	sn_heap_nest.noted[sn_heap_nest.noted_count++ % SN_HEAP_NOTED] = block;
+	if (sn_trace_is_off(SN_TRACE_HEAP))
+		return;
 	switch (sn_heap_state->mode) {
 	case SN_HEAP_AGGREGATE:
 		sn_heap_sums_allocation(frame, block, bytes, kind);
@@ -232,6 +234,8 @@ void sn_heap_note_allocation(const uint64_t *frame, const void *block, uint64_t 
 
 void sn_heap_note_release(const uint64_t *frame, const void *block)
 {
+	if (sn_trace_is_off(SN_TRACE_HEAP))
+		return;
 	switch (sn_heap_state->mode) {
 	case SN_HEAP_AGGREGATE:
 		sn_heap_sums_release(block, sn_heap_sums_take_out(block));
@@ -259,6 +263,9 @@ void sn_heap_release_begin(const void *block, struct sn_heap_release *release)
 void sn_heap_release_end(const uint64_t *frame, const void *block,
 			 const struct sn_heap_release *release, bool is_released)
 {
+	if (sn_trace_is_off(
+		    SN_TRACE_HEAP)) /* an agent has events alone, of which each is told by itself */
+		return;
 	switch (sn_heap_state->mode) {
 	case SN_HEAP_AGGREGATE:
 		if (is_released)

@@ -306,6 +306,8 @@ void sn_io_note(struct sn_io_call *call)
 {
 	struct sn_thread *self = sn_self_in_call();
 
+	if (sn_trace_is_off(SN_TRACE_IO))
+		return;
 	if (!self) {
 		sn_trace_lose(SN_TRACE_IO);
 		return;

@@ -29,6 +29,8 @@ bool sn_monitor_has_agent(int64_t now_ns);
  *  held busy. */
 void sn_monitor_begin(struct sn_thread *self, int64_t now_ns);
 void sn_monitor_end(struct sn_thread *self, uint32_t count, int64_t now_ns);
+/** Has those traces on that a table wants, and no others; NULL: none. */
+void sn_monitor_traces_keep(const struct sn_monitor_table *table);
 /** A watched address was reached. */
 void sn_monitor_reached(struct sn_thread *self, unsigned which, uint32_t arrivals);
 /** Reads the kernel's accounts of all threads into their slabs: at a begin (0) or an end (1). */

@@ -6,6 +6,7 @@
 #include <linux/futex.h>
 
 #include "runtime/monitor/monitor.h"
+#include "wire/trace.h"
 
 struct sn_monitor_here sn_monitor_here;
 
@@ -37,6 +38,35 @@ static bool wants(const struct sn_monitor_table *table, enum sn_monitor_source s
 	return false;
 }
 
+/* What an agent can switch, of what is traced. */
+static const struct {
+	enum sn_monitor_source source;
+	enum sn_trace_kind kind;
+} traces[] = {
+	{ SN_MONITOR_IO, SN_TRACE_IO },
+	{ SN_MONITOR_LOCKS, SN_TRACE_SYNC },
+	{ SN_MONITOR_HEAP, SN_TRACE_HEAP },
+};
+enum { TRACES = sizeof traces / sizeof *traces };
+
+/* NULL: none. */
+void sn_monitor_traces_keep(const struct sn_monitor_table *table)
+{
+	uint32_t off = 0;
+
+	for (unsigned i = 0; i < TRACES; i++)
+		if (!table || !wants(table, traces[i].source))
+			off |= 1u << traces[i].kind;
+	atomic_store_explicit(&sn_state->traces_off, off, memory_order_relaxed);
+}
+
+static bool is_traced(uint32_t source)
+{
+	return (source == SN_MONITOR_IO && sn_config.settings.io) ||
+	       (source == SN_MONITOR_LOCKS && sn_config.settings.sync) ||
+	       (source == SN_MONITOR_HEAP && sn_config.settings.heap);
+}
+
 /* The others resume by themselves, as soon as they compute. */
 static void threads_resume(struct sn_thread *self)
 {
@@ -64,6 +94,7 @@ static void sources_begin(struct sn_thread *self, uint32_t execution, int64_t no
 		sn_monitor_accounts(self, table, atomic_load(&m->taken), 0);
 	atomic_store_explicit(&table->begun, execution, memory_order_relaxed);
 	atomic_store_explicit(&table->begun_ns, now_ns, memory_order_relaxed);
+	sn_monitor_traces_keep(table);
 	if (wants(table, SN_MONITOR_SAMPLES)) {
 		atomic_fetch_and(&sn_header()->is_paused, ~(uint32_t)SN_PAUSED_BY_LAUNCHER);
 		threads_resume(self);
@@ -79,6 +110,7 @@ static void sources_end(struct sn_thread *self)
 	if (sn_monitor_here.is_on)
 		atomic_fetch_add(&sn_state->windows, 1);
 	sn_monitor_here.is_on = false;
+	sn_monitor_traces_keep(NULL);
 	atomic_fetch_or(&sn_header()->is_paused, SN_PAUSED_BY_LAUNCHER);
 	if (self && !sn_state->is_sealed)
 		sn_collect_hold(self);
@@ -116,10 +148,11 @@ static void requests_answer(struct sn_monitor_table *table)
 	for (uint32_t i = 0; i < table->request_count && i < SN_MONITOR_REQUESTS_MAX; i++) {
 		uint32_t source = table->requests[i].source;
 
-		table->requests[i].answer =
-			source == SN_MONITOR_SAMPLES || source == SN_MONITOR_ACCOUNTS
-				? SN_MONITOR_ACCEPTED
-				: SN_MONITOR_NO_SUCH_SOURCE;
+		table->requests[i].answer = source == SN_MONITOR_SAMPLES ||
+							    source == SN_MONITOR_ACCOUNTS ||
+							    is_traced(source)
+						    ? SN_MONITOR_ACCEPTED
+						    : SN_MONITOR_NO_SUCH_SOURCE;
 	}
 }
 

@@ -147,6 +147,7 @@ bool sn_monitor_install(enum sn_data_origin origin)
 	sn_monitor_here.is_inside = sn_monitor_here.is_on = false;
 	if (!sn_config.settings.is_monitored)
 		return true;
+	sn_monitor_traces_keep(NULL);
 	agent_find();
 	if (!segment_make()) /* it runs on, with its sources off */
 		return true;

@@ -76,6 +76,8 @@ static int lock_mutex(pthread_mutex_t *mutex)
 {
 	const uint64_t *frame = FRAME();
 
+	if (sn_trace_is_off(SN_TRACE_SYNC))
+		return sn_locks_lock_mutex(mutex);
 	if (!sn_sync_is_on())
 		return REAL_CALL(pthread_mutex_lock)(mutex);
 	int tried = REAL_CALL(pthread_mutex_trylock)(mutex);
@@ -90,6 +92,8 @@ static int read_lock(pthread_rwlock_t *lock)
 {
 	const uint64_t *frame = FRAME();
 
+	if (sn_trace_is_off(SN_TRACE_SYNC))
+		return sn_locks_lock_read(lock);
 	if (!sn_sync_is_on())
 		return REAL_CALL(pthread_rwlock_rdlock)(lock);
 	int tried = REAL_CALL(pthread_rwlock_tryrdlock)(lock);
@@ -104,6 +108,8 @@ static int write_lock(pthread_rwlock_t *lock)
 {
 	const uint64_t *frame = FRAME();
 
+	if (sn_trace_is_off(SN_TRACE_SYNC))
+		return sn_locks_lock_write(lock);
 	if (!sn_sync_is_on())
 		return REAL_CALL(pthread_rwlock_wrlock)(lock);
 	int tried = REAL_CALL(pthread_rwlock_trywrlock)(lock);
@@ -119,6 +125,8 @@ static int semaphore_wait(sem_t *semaphore)
 	const uint64_t *frame = FRAME();
 	int error = errno;
 
+	if (sn_trace_is_off(SN_TRACE_SYNC))
+		return sn_locks_take_semaphore(semaphore);
 	if (!sn_sync_is_on())
 		return REAL_CALL(sem_wait)(semaphore);
 	if (REAL_SYNC(sem_trywait)(semaphore) != 0) {

@@ -279,6 +279,8 @@ void sn_sync_took(const uint64_t *frame, enum sn_sync_kind kind, const volatile 
 	struct sn_thread *self = sn_self_in_call();
 	uint64_t object = (uint64_t)(uintptr_t)at;
 
+	if (sn_trace_is_off(SN_TRACE_SYNC))
+		return;
 	if (__builtin_expect(!self, 0)) {
 		count_stray(kind, object, frame);
 		return;
@@ -368,7 +370,7 @@ void sn_sync_begin(struct sn_sync_wait *wait, const uint64_t *frame, enum sn_syn
 					      .holder = holder };
 	wait->frame = frame;
 	wait->place = NULL;
-	if (!self)
+	if (!self || sn_trace_is_off(SN_TRACE_SYNC))
 		return;
 	struct sn_sync_thread *sync = sn_sync_of(self);
 	struct sn_sync_stream *stream = hold(self, sync, frame);

@@ -565,6 +565,7 @@ static sn_status whole_evaluate(struct call *c, size_t end, struct sn_error *err
 
 	s->options.measuring.whole = NULL;
 	s->options.measuring.anew = NULL;
+	s->options.measuring.available = 0;
 	if (!recorded)
 		return SN_OK;
 	recorded_take(s, recorded);

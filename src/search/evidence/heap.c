@@ -42,14 +42,15 @@ static void heap_collect(struct sn_recorded *r)
 	struct sn_heap *heap = NULL;
 	bool has[COLUMNS];
 
-	if (r->profile->filter.from_ns || r->profile->filter.to_ns ||
-	    sn_heap_read(r->profile->experiment, &heap, NULL) != SN_OK)
+	if ((!r->part && (r->profile->filter.from_ns || r->profile->filter.to_ns)) ||
+	    sn_heap_read_within(r->profile->experiment, &r->profile->filter.spans, &heap, NULL) !=
+		    SN_OK)
 		return;
 	value.source = sn_tables_source(r->tables, "heap");
 	for (int k = 0; k < SN_KEYS; k++)
 		value.keys[k] = SN_ALL;
 	has[CALLS] = heap->is_traced;
-	has[GROWTH] = heap->is_traced && is_growth_known(r, heap);
+	has[GROWTH] = heap->is_traced && !r->part && is_growth_known(r, heap);
 	for (int c = 0; c < COLUMNS; c++) {
 		columns[c] = sn_tables_column(r->tables, given[c], NULL);
 		if (has[c])
@@ -74,7 +75,11 @@ static void heap_collect(struct sn_recorded *r)
 const struct sn_source sn_source_heap = {
 	.name = "heap",
 	.measures = "calls of the allocator and growth of what they leave, by region, exactly",
-	.needs = "a run that was recorded with --heap; no filter by time",
+	.needs =
+		"a run that was recorded with --heap; no filter by time; with --phase one agent, and executions left after "
+		"the step that asked for it (growth: not with --phase)",
+	.trace = SN_TRACE_HEAP,
+	.monitored = SN_MONITOR_HEAP,
 	.costs = "a tenth of a microsecond for each call of the allocator",
 	.option = "heap",
 	.gives = given,

@@ -86,8 +86,8 @@ static void io_collect(struct sn_recorded *r)
 	uint32_t columns[COLUMNS], functions[SN_IO_OPERATION_COUNT], source;
 	struct sn_io *io = NULL;
 
-	if (r->part || r->profile->filter.from_ns || r->profile->filter.to_ns ||
-	    sn_io_read(r->profile->program, &io, NULL) != SN_OK)
+	if ((!r->part && (r->profile->filter.from_ns || r->profile->filter.to_ns)) ||
+	    sn_io_read_within(r->profile->program, &r->profile->filter.spans, &io, NULL) != SN_OK)
 		return;
 	source = sn_tables_source(r->tables, "io");
 	for (int c = 0; io->is_traced && c < COLUMNS; c++) {
@@ -110,7 +110,11 @@ static void io_collect(struct sn_recorded *r)
 const struct sn_source sn_source_io = {
 	.name = "io",
 	.measures = "calls of the system that read or write files, and their bytes, exactly",
-	.needs = "a run that was recorded with --io; no filter by time",
+	.needs =
+		"a run that was recorded with --io; no filter by time; with --phase one agent, and executions left after "
+		"the step that asked for it",
+	.trace = SN_TRACE_IO,
+	.monitored = SN_MONITOR_IO,
 	.costs = "what recording with --io costs",
 	.option = "io",
 	.gives = given,

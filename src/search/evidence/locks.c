@@ -128,7 +128,9 @@ static void add(struct telling *t, uint32_t column, uint32_t region, uint32_t lo
 static void at_region_add(struct telling *t, const struct sn_lock_wait *wait, uint32_t lock,
 			  uint32_t region)
 {
-	double seconds = (double)(wait->t1_ns - wait->t0_ns) / 1e9;
+	double seconds = (double)sn_spans_overlap_ns(&t->r->profile->filter.spans, wait->t0_ns,
+						     wait->t1_ns) /
+			 1e9;
 
 	add(t, t->columns[LOCK_WAIT], region, SN_ALL, wait->thread, seconds);
 	add(t, t->columns[LOCK_WAIT_OF], region, lock, wait->thread, seconds);
@@ -184,8 +186,9 @@ static void locks_collect(struct sn_recorded *r)
 	struct telling t = { .r = r };
 	struct sn_locks *locks = NULL;
 
-	if (r->part || r->profile->filter.from_ns || r->profile->filter.to_ns ||
-	    sn_locks_read(r->profile->program, &locks, NULL) != SN_OK)
+	if ((!r->part && (r->profile->filter.from_ns || r->profile->filter.to_ns)) ||
+	    sn_locks_read_within(r->profile->program, &r->profile->filter.spans, &locks, NULL) !=
+		    SN_OK)
 		return;
 	t.locks = locks;
 	t.lock_of = sn_alloc((locks->objects.count + 1) * sizeof(*t.lock_of));
@@ -208,7 +211,11 @@ static void locks_collect(struct sn_recorded *r)
 const struct sn_source sn_source_locks = {
 	.name = "locks",
 	.measures = "waiting for locks by lock, who held them and where, exactly",
-	.needs = "a run that was recorded with --sync; no filter by time",
+	.needs =
+		"a run that was recorded with --sync; no filter by time; with --phase one agent, and executions left after "
+		"the step that asked for it",
+	.trace = SN_TRACE_SYNC,
+	.monitored = SN_MONITOR_LOCKS,
 	.costs = "what recording with --sync costs",
 	.option = "sync",
 	.gives = given,

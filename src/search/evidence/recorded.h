@@ -74,7 +74,8 @@ struct sn_part_process {
 
 /** A part of the run that was measured by itself: executions of a phase. */
 struct sn_part {
-	double phase_s; /* wall time of all its executions */
+	double phase_s;	 /* wall time of all its executions */
+	uint32_t traces; /* that an agent had on in all of them: bits 1 << enum sn_monitor_source */
 	SN_VEC(struct sn_part_thread) threads;
 	SN_VEC(struct sn_part_process) processes;
 };

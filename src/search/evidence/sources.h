@@ -5,6 +5,7 @@
 #define SN_SEARCH_EVIDENCE_SOURCES_H
 
 #include "search/evidence/recorded.h"
+#include "wire/monitor.h"
 #include "wire/trace.h"
 
 struct sn_source {
@@ -18,6 +19,8 @@ struct sn_source {
 	const char *option;
 	/* what the trace is that it reads, enum sn_trace_kind; SN_TRACE_ACCOUNT: it reads none, or not of executions of a phase */
 	unsigned trace;
+	/* an agent switches it with this request, enum sn_monitor_source; 0: it is not switched */
+	unsigned monitored;
 	const char *const *gives; /* of the metrics that name it those it has; NULL: all */
 	const char *const *times; /* of these those that are longer where the run is; NULL: none */
 	/** Adds its values to the run's tables. */

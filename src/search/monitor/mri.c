@@ -266,15 +266,17 @@ bool sn_mri_is_needed(const struct sn_mri *mri)
 static void table_write(struct sn_mri *mri, struct sn_mri_process *p, uint32_t first,
 			uint32_t executions, int64_t stop_ns)
 {
-	static const uint32_t sources[] = { SN_MONITOR_SAMPLES, SN_MONITOR_ACCOUNTS };
+	const uint32_t sources = 1u << SN_MONITOR_SAMPLES | 1u << SN_MONITOR_ACCOUNTS | mri->traces;
 	struct sn_monitor_table *table = &p->m->tables[mri->number & 1];
 
 	table->first = first;
 	table->last = first + executions - 1;
-	table->request_count = sizeof(sources) / sizeof(*sources);
-	for (uint32_t i = 0; i < table->request_count; i++) {
-		table->requests[i].source = sources[i];
-		table->requests[i].answer = SN_MONITOR_UNANSWERED;
+	table->request_count = 0;
+	for (uint32_t i = 0; i < 32 && table->request_count < SN_MONITOR_REQUESTS_MAX; i++) {
+		if (!(sources & 1u << i))
+			continue;
+		table->requests[table->request_count].source = i;
+		table->requests[table->request_count++].answer = SN_MONITOR_UNANSWERED;
 	}
 	table->stop_ns = stop_ns;
 	table->begun_ns = table->ended_ns = 0;
@@ -385,9 +387,20 @@ static uint32_t executions_of(const struct sn_monitor_table *table)
 	return ended > begun && begun >= table->first ? ended - begun : 0;
 }
 
+static uint32_t accepted_of(const struct sn_monitor_table *table)
+{
+	uint32_t accepted = 0, count = table->request_count;
+
+	for (uint32_t i = 0; i < count && i < SN_MONITOR_REQUESTS_MAX; i++)
+		if (table->requests[i].answer == SN_MONITOR_ACCEPTED &&
+		    table->requests[i].source < 32)
+			accepted |= 1u << table->requests[i].source;
+	return accepted;
+}
+
 bool sn_mri_fetch(const struct sn_mri *mri, struct sn_mri_window *out)
 {
-	*out = (struct sn_mri_window){ .from_ns = INT64_MAX };
+	*out = (struct sn_mri_window){ .from_ns = INT64_MAX, .traces = mri->traces };
 	for (size_t i = 0; i < mri->processes.count; i++) {
 		const struct sn_mri_process *p = &mri->processes.items[i];
 		const struct sn_monitor_table *table = &p->m->tables[mri->number & 1];
@@ -398,6 +411,7 @@ bool sn_mri_fetch(const struct sn_mri *mri, struct sn_mri_window *out)
 		    to_ns <= from_ns || !executions)
 			continue;
 		out->processes++;
+		out->traces &= accepted_of(table);
 		out->from_ns = from_ns < out->from_ns ? from_ns : out->from_ns;
 		out->to_ns = to_ns > out->to_ns ? to_ns : out->to_ns;
 		out->executions = executions > out->executions ? executions : out->executions;

@@ -40,6 +40,8 @@ struct sn_mri {
 	struct sn_mri_boundary boundary; /* its texts are borrowed */
 	SN_VEC(struct sn_mri_folder) folders;
 	SN_VEC(struct sn_mri_process) processes;
+	uint32_t
+		traces; /* that are asked for beside samples and accounts: bits 1 << enum sn_monitor_source */
 	uint32_t number;  /* of the newest table */
 	uint32_t refused; /* segments that were not as they should be */
 };
@@ -59,6 +61,7 @@ struct sn_mri_faults {
 struct sn_mri_window {
 	int64_t from_ns, to_ns;
 	uint32_t executions, processes;
+	uint32_t traces; /* that were on in all processes: bits 1 << enum sn_monitor_source */
 	SN_VEC(struct sn_mri_thread) threads;
 	SN_VEC(struct sn_mri_faults) faults; /* one for each process */
 	char *host; /* of several: whose clock and numbers of processes these are; NULL: there is one */

@@ -18,6 +18,7 @@
 #include "search/online/above.h"
 #include "search/online/node.h"
 #include "search/online/parts.h"
+#include "search/online/traced.h"
 #include "search/online/tree.h"
 
 enum { LIVES_MOST = 4, LOOK_NS = 5000000, POLL_NS = 1000000 };
@@ -107,7 +108,7 @@ static bool is_over(const struct worker *w)
 
 /* The first execution tells how long one takes, and is measured by nobody. What an agent that died has
  * asked for is waited for. */
-static bool request(struct worker *w)
+static bool request(struct worker *w, uint32_t asked)
 {
 	bool is_asked = false;
 
@@ -118,6 +119,7 @@ static bool request(struct worker *w)
 			return false;
 		if (view.ended) {
 			pthread_mutex_lock(&w->lock);
+			w->mri->traces = sn_traced_requests(asked);
 			is_asked = sn_mri_measure(w->mri, sn_executions_wanted(view.mean_s),
 						  sn_suspend_ns(w->options->online->suspend));
 			sn_mri_go(w->mri); /* those that are stopped since the step before */
@@ -157,7 +159,7 @@ static bool live_next(struct sn_executions *s, sn_windows *out)
 		w->before.windows.items[w->next_before++] = (struct sn_mri_window){ 0 };
 		return true;
 	}
-	if (!request(w) || !window_wait(w, &window))
+	if (!request(w, s->asked) || !window_wait(w, &window))
 		return false;
 	if (sn_spool_window(w->options->experiment_path, &window, &err) == SN_OK) {
 		sn_vec_push(out, window);
@@ -260,6 +262,7 @@ static void search(struct worker *w)
 					.next = w->node ? node_next : live_next,
 					.is_one_host_of_several = w->node != NULL,
 					.found = tell,
+					.available = w->node ? 0 : sn_traced_switched(),
 					.context = w };
 	struct sn_search *found = NULL;
 	struct sn_error err;

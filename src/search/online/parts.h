@@ -33,7 +33,9 @@ struct sn_executions {
 	SN_VEC(sn_windows) measured;		   /* by step that had any */
 	uint32_t executions;
 	double measured_s;
-	uint32_t refused; /* bit i: sn_sources[i] was traced and took more than the budget */
+	uint32_t available; /* bit i: sn_sources[i] is traced where a step asks for it */
+	uint32_t asked;	    /* those that steps have asked for: they stay on */
+	uint32_t refused;   /* bit i: sn_sources[i] was traced and took more than the budget */
 };
 
 /** Searches. SN_ERR_NO_DATA: there was no window. */

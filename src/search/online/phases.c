@@ -86,6 +86,7 @@ static void accounts_take(struct sn_part *part, const struct sn_experiment *e,
 {
 	const char *host = w->host ? process_of(e, w)->host : NULL;
 
+	part->traces &= w->traces;
 	for (size_t i = 0; i < w->threads.count; i++) {
 		const struct sn_mri_thread *t = &w->threads.items[i];
 
@@ -164,11 +165,18 @@ static bool is_refused(struct sn_executions *s, const struct sn_experiment *e, u
 	return true;
 }
 
+/* What an agent switches has values where it was on in all executions. */
+static bool is_on(const struct sn_executions_part *p, const struct sn_source *source)
+{
+	return !source->monitored || p->part.traces & 1u << source->monitored;
+}
+
 static void sources_collect(struct sn_executions *s, struct sn_executions_part *p)
 {
 	for (uint32_t i = 0; sn_sources[i]; i++)
-		if (!is_refused(s, p->analysis->experiment, i))
+		if (is_on(p, sn_sources[i]) && !is_refused(s, p->analysis->experiment, i))
 			sn_sources[i]->collect(p->recorded);
+	s->asked &= ~s->refused;
 }
 
 /* What some steps have measured, as values. */
@@ -197,6 +205,7 @@ static sn_status part_open(struct sn_executions *s, const sn_windows *steps, siz
 		part_free(p);
 		return status;
 	}
+	p->part.traces = UINT32_MAX;
 	for (size_t i = 0; i < count; i++)
 		for (size_t k = 0; k < steps[i].count; k++)
 			accounts_take(&p->part, e, &steps[i].items[k]);
@@ -233,8 +242,8 @@ static struct sn_executions_part *part_next(struct sn_executions *s, struct sn_s
 		sn_vec_push(&s->measured, windows);
 		s->executions += executions_of(&windows);
 		s->measured_s += part->part.phase_s;
-		step->executions = executions_of(&windows);
-		step->elapsed_s = part->part.phase_s;
+		step->executions += executions_of(&windows);
+		step->elapsed_s += part->part.phase_s;
 		step->overhead_share = sn_online_overhead(part->analysis);
 	} else {
 		windows_free(&windows);
@@ -269,19 +278,68 @@ static struct sn_recorded *anew(void *context, struct sn_search *search,
 	return part ? part->recorded : NULL;
 }
 
-/* What all steps have measured, so that all rows are shares of the same executions. */
+/* A step that lacks sources goes on with further executions, with these on; so do all after it. */
+static void measure(void *context, struct sn_search *search, uint32_t sources,
+		    struct sn_search_step *step)
+{
+	struct sn_executions *s = context;
+	struct sn_executions_part *part;
+	struct sn_error err;
+
+	s->asked |= sources & ~s->refused;
+	part = part_next(s, step, &err);
+	search->refused |= s->refused;
+	if (part)
+		search->recorded = part->recorded;
+}
+
+static bool has_traces(const sn_windows *windows, uint32_t traces, uint32_t refused)
+{
+	for (size_t i = 0; i < windows->count; i++)
+		if ((windows->items[i].traces & traces) != traces ||
+		    windows->items[i].traces & refused)
+			return false;
+	return true;
+}
+
+/* The steps whose executions have all that was asked for, those from the last one on that asked for more, and nothing that was
+ * refused, which made the program another one. Where there are none, as the program ended, all steps. */
+static size_t whole_steps(const struct sn_executions *s, sn_windows *out)
+{
+	uint32_t traces = sn_traced_requests(s->asked), refused = sn_traced_requests(s->refused);
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->measured.count; i++)
+		if (has_traces(&s->measured.items[i], traces, refused))
+			out[count++] = s->measured.items[i];
+	if (!count)
+		memcpy(out, s->measured.items, (count = s->measured.count) * sizeof(*out));
+	return count;
+}
+
+/* What steps have measured together, so that all rows are shares of the same executions. */
 static struct sn_recorded *whole(void *context, struct sn_search *search)
 {
 	struct sn_executions *s = context;
 	struct sn_executions_part *part = NULL;
 	struct sn_error err;
+	sn_windows *steps;
+	size_t count;
 
-	if (s->measured.count < 2 ||
-	    part_open(s, s->measured.items, s->measured.count, &part, &err) != SN_OK)
+	if (s->measured.count < 2)
 		return NULL;
-	sn_vec_push(&s->parts, part);
-	search->refused |= s->refused;
-	return part->recorded;
+	steps = sn_alloc_zeroed(s->measured.count, sizeof(*steps)); /* borrowed */
+	count = whole_steps(s, steps);
+	if (part_open(s, steps, count, &part, &err) == SN_OK) {
+		sn_vec_push(&s->parts, part);
+		s->executions = 0;
+		for (size_t i = 0; i < count; i++)
+			s->executions += executions_of(&steps[i]);
+		s->measured_s = part->part.phase_s;
+		search->refused |= s->refused;
+	}
+	free(steps);
+	return part ? part->recorded : NULL;
 }
 
 sn_status sn_executions_search(struct sn_executions *s, struct sn_search **out,
@@ -292,7 +350,9 @@ sn_status sn_executions_search(struct sn_executions *s, struct sn_search **out,
 	sn_status status;
 
 	options.mode = "phases";
-	options.measuring = (struct sn_measuring){ .context = s, .anew = anew };
+	options.measuring = (struct sn_measuring){
+		.context = s, .available = s->available, .measure = measure, .anew = anew
+	};
 	if (!s->found) /* who looks on has heard of steps; the result is the front's */
 		options.measuring.whole = whole;
 	options.first = (struct sn_search_step){ 0 };
@@ -474,6 +534,7 @@ static sn_status result_find(struct sn_online_front *f, struct sn_online *out, s
 				     .phase = &f->phase,
 				     .experiment_path = path->chars,
 				     .next = spooled_next,
+				     .available = sn_traced_switched(),
 				     .context = f };
 	out->phases = s;
 	status = sn_executions_search(s, &out->search, err);
@@ -537,6 +598,7 @@ sn_status sn_online_phases_at(const struct sn_online_options *options, struct sn
 	*phase = (struct sn_phase){ 0 };
 	record.is_monitored = true;
 	sn_traced_add(options->program, &record);
+	sn_traced_add_switched(&record);
 	record.prepared = agent_begin;
 	record.round = options->is_quiet ? NULL : watch;
 	record.context = f;

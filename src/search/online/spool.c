@@ -53,8 +53,8 @@ sn_status sn_spool_window(const char *experiment_path, const struct sn_mri_windo
 	sn_status status;
 
 	/* behind a line that a full disk has cut */
-	sn_text_addf(&text, "\nwindow %" PRId64 " %" PRId64 " %u %u\n", window->from_ns,
-		     window->to_ns, window->executions, window->processes);
+	sn_text_addf(&text, "\nwindow %" PRId64 " %" PRId64 " %u %u %u\n", window->from_ns,
+		     window->to_ns, window->executions, window->processes, window->traces);
 	for (size_t i = 0; i < window->threads.count; i++) {
 		const struct sn_mri_thread *t = &window->threads.items[i];
 
@@ -154,8 +154,9 @@ static void line_read(struct reader *r, const char *line)
 		r->out->restarted += is_again != 0;
 	} else if (sn_starts_with(line, "window ")) {
 		window_drop(r);
-		r->is_open = sscanf(line, "window %" SCNd64 " %" SCNd64 " %u %u", &w->from_ns,
-				    &w->to_ns, &w->executions, &w->processes) == 4 &&
+		r->is_open = sscanf(line, "window %" SCNd64 " %" SCNd64 " %u %u %u", &w->from_ns,
+				    &w->to_ns, &w->executions, &w->processes,
+				    &w->traces) >= 4 && /* of older ones nothing was traced */
 			     is_sane(w);
 	} else if (r->is_open && w->threads.count < THREADS_MOST &&
 		   sscanf(line, "thread %d %d %" SCNd64 " %" SCNd64 " %" SCNd64, &t.pid, &t.tid,

@@ -8,6 +8,7 @@
 #include "record/target.h"
 #include "search/online/libraries.h"
 #include "trace/trace.h"
+#include "wire/settings.h"
 
 void sn_traced_add(const char *program, struct sn_record_options *record)
 {
@@ -28,6 +29,33 @@ void sn_traced_add(const char *program, struct sn_record_options *record)
 		record->mpi |= class == SN_MODULE_CLASS_MPI;
 	}
 	sn_vec_free_owned(&libraries);
+}
+
+void sn_traced_add_switched(struct sn_record_options *record)
+{
+	record->has_io = true;
+	record->has_sync = true;
+	record->heap = SN_HEAP_TRACE;
+}
+
+uint32_t sn_traced_switched(void)
+{
+	uint32_t bits = 0;
+
+	for (uint32_t i = 0; sn_sources[i]; i++)
+		if (sn_sources[i]->monitored)
+			bits |= 1u << i;
+	return bits;
+}
+
+uint32_t sn_traced_requests(uint32_t sources)
+{
+	uint32_t requests = 0;
+
+	for (uint32_t i = 0; sn_sources[i]; i++)
+		if (sources & 1u << i && sn_sources[i]->monitored)
+			requests |= 1u << sn_sources[i]->monitored;
+	return requests;
 }
 
 static struct sn_trace_instant begin_of(const struct sn_trace_item *item)

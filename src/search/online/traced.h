@@ -10,6 +10,12 @@
 
 /** Adds traces of the runtimes that the loader maps for the program: OpenMP, MPI. They cost what the program uses of these. */
 void sn_traced_add(const char *program, struct sn_record_options *record);
+/** Adds traces that an agent has on where a step asks for them, and off else. */
+void sn_traced_add_switched(struct sn_record_options *record);
+/** These: bit i of sn_sources[i]. */
+uint32_t sn_traced_switched(void);
+/** What is to be asked of a process for sources, bits of sn_sources: bits 1 << enum sn_monitor_source. */
+uint32_t sn_traced_requests(uint32_t sources);
 /** What the trace of a source took of the CPU time that was sampled, at least; 0: there is none. */
 double sn_traced_share(const struct sn_experiment *experiment, const struct sn_source *source);
 
