@@ -18,6 +18,7 @@
 #include "cli/search.h"
 #include "search/engine/search.h"
 #include "search/evidence/sources.h"
+#include "search/online/further.h"
 #include "search/online/online.h"
 #include "search/simulate/simulate.h"
 
@@ -27,7 +28,7 @@ struct asked {
 	struct sn_sim_config caches;
 	bool has_caches;
 	struct sn_search_options options;
-	const char *experiment, *format;
+	const char *experiment, *format, *arch;
 	double check; /* a severity; infinite: not given */
 	/* of a program that is run */
 	bool is_online;
@@ -86,9 +87,10 @@ static sn_status operands_check(const struct sn_args *args, const struct asked *
 {
 	static const char *const recorded[] = { "experiment", "time",	"thread",
 						"process",    "module", "function" };
-	static const char *const running[] = { "launch", "restarts", "max-time", "output",
-					       "phase",	 "suspend",  "agents",	 "fanout",
-					       "hosts",	 "budget",   "join" };
+	static const char *const running[] = {
+		"launch",  "restarts", "max-time", "output", "phase",
+		"suspend", "agents",   "fanout",   "hosts",  "join"
+	};
 
 	if (!asked->is_online && args->operand_count > 1)
 		return sn_error_set(
@@ -183,6 +185,7 @@ static sn_status asked_read(const struct sn_args *args, struct asked *out, struc
 	out->options.first.executions = 1;
 	out->experiment = sn_args_value(args, "experiment");
 	out->format = sn_args_value(args, "format");
+	out->arch = sn_args_value(args, "arch");
 	out->is_online = args->operand_count && !is_experiment(args->operands[0]);
 	if (!out->experiment)
 		out->experiment = args->operand_count ? args->operands[0] : "@0";
@@ -234,6 +237,46 @@ static void result_keep(const struct sn_search *search, const char *experiment_p
 	sn_text_free(&path);
 }
 
+/* What a search has left that ran the program: executions of a phase, and more that was measured, are better than what the
+ * recorded run gives. Why it stays, as a sentence; NULL: it does not. */
+static const char *why_kept(const struct sn_search *search, const char *experiment_path)
+{
+	struct sn_text path = { 0 };
+	size_t unmeasured = SIZE_MAX;
+	bool has_executions;
+	FILE *in;
+
+	sn_text_addf(&path, "%s/search.tsv", experiment_path);
+	in = fopen(path.chars, "r");
+	if (in) {
+		unmeasured = sn_search_rows_unmeasured(in);
+		fclose(in);
+	}
+	sn_text_clear(&path);
+	sn_text_addf(&path, "%s/search.spool", experiment_path);
+	has_executions = !access(path.chars, F_OK);
+	sn_text_free(&path);
+	if (unmeasured == SIZE_MAX)
+		return NULL;
+	return has_executions				   ? "it measured executions of a phase"
+	       : unmeasured < search->not_measurable.count ? "more was measurable there"
+							   : NULL;
+}
+
+static void recorded_result_keep(const struct sn_search *search, const char *experiment_path,
+				 bool is_quiet)
+{
+	const char *why = why_kept(search, experiment_path);
+
+	if (!why)
+		result_keep(search, experiment_path);
+	else if (!is_quiet)
+		fprintf(stderr,
+			"sonde: 'show searched' and the page keep what the search found that ran the "
+			"program: %s\n",
+			why);
+}
+
 int sn_search_answer(const struct sn_search *search, const char *format, double check)
 {
 	result_print(search, format, stdout);
@@ -241,8 +284,11 @@ int sn_search_answer(const struct sn_search *search, const char *format, double 
 }
 
 static sn_status run_search(struct sn_analysis *analysis, const struct sn_library *library,
-			    const struct asked *asked, bool *reached, struct sn_error *err)
+			    const struct asked *asked, bool is_quiet, bool *reached,
+			    struct sn_error *err)
 {
+	const struct sn_analysis_options options = { .arch = asked->arch };
+	struct sn_search_options search_options = asked->options;
 	struct sn_recorded *recorded = sn_recorded_new(analysis->profile, analysis->structures,
 						       sn_analysis_machine(analysis));
 	struct sn_search *search = NULL;
@@ -251,12 +297,16 @@ static sn_status run_search(struct sn_analysis *analysis, const struct sn_librar
 	recorded->caches = &asked->caches;
 	for (const struct sn_source *const *source = sn_sources; *source; source++)
 		(*source)->collect(recorded);
-	status = sn_search_run(recorded, library, &asked->options, &search, err);
+	if (!analysis->profile->is_filtered)
+		search_options.first.executions += (uint32_t)__builtin_popcount(
+			sn_further_join(recorded, analysis, &options, asked->budget, is_quiet));
+	status = sn_search_run(recorded, library, &search_options, &search, err);
 	if (status == SN_OK) {
+		search->phase.executions = search_options.first.executions;
 		result_print(search, asked->format, stdout);
 		*reached = reaches(search, asked->check);
 		if (!analysis->profile->is_filtered)
-			result_keep(search, analysis->experiment->path);
+			recorded_result_keep(search, analysis->experiment->path, is_quiet);
 	}
 	sn_search_free(search);
 	sn_recorded_free(recorded);
@@ -276,7 +326,8 @@ static sn_status recorded_search(const struct sn_args *args, const struct asked 
 	arguments.options.arch = sn_args_value(args, "arch");
 	status = sn_cli_analysis_open(asked->experiment, &arguments.options, &analysis, err);
 	if (status == SN_OK)
-		status = run_search(analysis, library, asked, reached, err);
+		status = run_search(analysis, library, asked, sn_args_flag(args, "quiet"), reached,
+				    err);
 	sn_analysis_free(analysis);
 	sn_analysis_arguments_free(&arguments);
 	return status;
@@ -621,7 +672,9 @@ const struct sn_command sn_command_search = {
 		"A file of --properties with errors disables only itself: the errors are printed with "
 		"their lines, the result names the file (bad_files in JSON), and the exit status is "
 		"that of the search; 'sonde properties check' exits with 5.\n\n"
-		"Without a program the newest recorded run is searched, or the one that is named. "
+		"Without a program the newest recorded run is searched, or the one that is named, with the "
+		"values of the starts that an earlier search of it has left. What a search found that ran "
+		"the program stays where it could measure more. "
 		"'sonde show properties' is the same.",
 	.options = search_options,
 	.examples = search_examples,

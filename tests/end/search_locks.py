@@ -1,5 +1,7 @@
 """sonde search on locks and counted events: contention that a program plants, and times itself, with the lock and who held it."""
 import json
+import os
+import re
 
 from sonde_test import Test
 
@@ -144,6 +146,27 @@ def starts(app):
     t.check('most: locks' not in done.stderr, 'a program whose threads do not wait for locks is not started for them', done.stderr)
 
 
+def again(app):
+    """A search of what an online search has left takes the starts that it made; without them it leaves the better result."""
+    os.mkdir('left')
+    os.chdir('left')
+    done = t.run('search', '--threshold', '0.01', '--budget', '1', '--format', 'json', app, 'hot')
+    first = next((w for w in re.findall(r'sonde\.locks\.\d+', json.loads(done.stdout)['experiment'])), None)
+    starts = sorted(f for f in os.listdir('.') if f != first)
+    done = t.run('search', '-e', first, '--threshold', '0.01', '--budget', '1', '--format', 'json')
+    found = json.loads(done.stdout)
+    t.check(rows(found, 'ContendedLock') and rows(found, 'ContendedLock')[0]['evidence']['lock'] == 'hot', 'further starts are taken', done.stderr, told(found))
+    t.check(re.search(r"sonde: values of locks are those of '.*" + starts[-1] + "'", done.stderr) and found['phase']['executions'] > 1, 'and named', done.stderr)
+    os.mkdir('away')
+    for start in starts:
+        os.rename(start, 'away/' + start)
+    done = t.run('search', '-e', first, '--threshold', '0.01', '--format', 'json')
+    shown = [r['property'] for r in t.show('searched', first)['rows'] if r['kind'] == 'lost']
+    t.check(not rows(json.loads(done.stdout), 'ContendedLock') and 'ContendedLock' in shown and 'more was measurable there' in done.stderr,
+            'a search that can measure less leaves the better result', done.stderr, shown)
+    os.chdir('..')
+
+
 def counters():
     app = t.compile(TOUCH, '-O1', '-g', output='./touch')
     with open('counted.prop', 'w') as out:
@@ -165,6 +188,7 @@ def main():
     app = t.compile(LOCKS, '-O1', '-g', '-pthread', output='./locks')
     locks(app)
     starts(app)
+    again(os.path.abspath(app))
     counters()
     t.done()
 

@@ -184,5 +184,8 @@ void sn_search_write_xml(const struct sn_search *search, FILE *out);
 void sn_search_write_text(const struct sn_search *search, FILE *out);
 /** The same as lines of words, which stay in the experiment for `sonde show searched` and the page. */
 void sn_search_write_rows(const struct sn_search *search, FILE *out);
+/** Of such lines, which a search that ran the program has left: how many things it could not measure; SIZE_MAX: there are
+ *  none, or they are those of a search of the recorded run. */
+size_t sn_search_rows_unmeasured(FILE *in);
 
 #endif

@@ -3,6 +3,7 @@
  * them. Tabs separate; the first line names the version.
  */
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,12 +167,15 @@ static void bad_files_put(const struct sn_search *s, FILE *out)
 	}
 }
 
+/* Of a step's sentence where the program was run for it. */
+static const char of_the_phase[] = " of the phase; in all ";
+
 static void steps_put(const struct sn_search *s, FILE *out)
 {
-	const bool is_recorded = !strcmp(s->options.mode, "experiment");
-
 	for (size_t i = 0; i < s->steps.count; i++) {
 		const struct sn_search_step *step = &s->steps.items[i];
+		const bool is_recorded =
+			!strcmp(s->options.mode, "experiment") && step->executions <= 1;
 		struct sn_text text = { 0 };
 
 		sn_text_addf(&text, "%u candidates, %u proven, %u not measurable; ",
@@ -179,8 +183,8 @@ static void steps_put(const struct sn_search *s, FILE *out)
 		if (is_recorded)
 			sn_text_add(&text, "evaluated in ");
 		else
-			sn_text_addf(&text, "%u execution%s of the phase; in all ",
-				     step->executions, step->executions == 1 ? "" : "s");
+			sn_text_addf(&text, "%u execution%s%s", step->executions,
+				     step->executions == 1 ? "" : "s", of_the_phase);
 		sn_text_add_duration(&text, step->elapsed_s);
 		if (!is_recorded)
 			sn_text_addf(&text, ", of which measuring took %.1f %%",
@@ -201,4 +205,18 @@ void sn_search_write_rows(const struct sn_search *s, FILE *out)
 	missing_put(s, out);
 	bad_files_put(s, out);
 	steps_put(s, out);
+}
+
+size_t sn_search_rows_unmeasured(FILE *in)
+{
+	char *line = NULL;
+	size_t room = 0, unmeasured = 0;
+	bool has_run = false;
+
+	while (getline(&line, &room, in) > 0) {
+		unmeasured += !strncmp(line, "unmeasured\t", strlen("unmeasured\t"));
+		has_run |= !strncmp(line, "step\t", strlen("step\t")) && strstr(line, of_the_phase);
+	}
+	free(line);
+	return has_run ? unmeasured : SIZE_MAX;
 }

@@ -16,6 +16,7 @@
 #include "search/evidence/sources.h"
 #include "search/online/copies.h"
 #include "search/online/found.h"
+#include "search/online/further.h"
 #include "wire/settings.h"
 
 struct restart {
@@ -191,7 +192,6 @@ static void values_join(struct restart *r, struct sn_search *search, const char 
 			const struct sn_source *source, struct sn_search_step *step)
 {
 	struct sn_analysis *analysis = NULL;
-	struct sn_recorded *recorded;
 	double overhead_share;
 	struct sn_error err;
 
@@ -204,15 +204,8 @@ static void values_join(struct restart *r, struct sn_search *search, const char 
 	step->executions++;
 	overhead_share = sn_online_overhead(analysis);
 	step->overhead_share = fmax(step->overhead_share, overhead_share);
-	if (!is_refused(r, search, source, overhead_share)) {
-		recorded = sn_recorded_new(analysis->profile, analysis->structures,
-					   sn_analysis_machine(analysis));
-		recorded->caches = search->recorded->caches;
-		recorded->times = search->recorded;
-		source->collect(recorded);
-		sn_recorded_join(search->recorded, recorded, source);
-		sn_recorded_free(recorded);
-	}
+	if (!is_refused(r, search, source, overhead_share))
+		sn_further_values_join(search->recorded, analysis, source);
 	sn_analysis_free(analysis);
 }
 
