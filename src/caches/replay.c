@@ -8,21 +8,14 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/stats.h"
-#include "base/text.h"
 #include "caches/handed.h"
-#include "code/variables.h"
+#include "caches/replay_places.h"
 #include "wire/accesses.h"
 
 enum {
 	/* A thread's turn. A core keeps a line for some accesses before another gets it. */
 	TURN_ACCESSES = 32,
-	PAGE_SHIFT = 12,
 };
-
-/* x86-64 Linux puts the first thread's stack here, and nothing else that a program asks for. */
-static const uint64_t stack_lowest = 0x7ffc00000000;
-/* Position-independent programs and their heaps lie below, mappings above. */
-static const uint64_t heap_end = 0x600000000000;
 
 /* What is replayed of one process. */
 struct player {
@@ -30,81 +23,13 @@ struct player {
 	const struct sn_profile *profile;
 	uint32_t process;
 	struct sn_sim *sim;
-	int64_t now_ns;		       /* of the window that plays */
-	struct sn_map object_of;       /* hash of a name -> object */
-	struct sn_map memory_of;       /* page of no module -> object */
-	SN_VEC(uint32_t) core_threads; /* by core */
-	struct sn_map core_of;	       /* thread -> core */
-	uint32_t first_site;	       /* of the process, in the replay */
-	struct sn_map site_of;	       /* hash -> site of the process */
-	struct sn_map next_number;     /* hash of thread and loop -> number of the next instance */
+	struct sn_replay_places places; /* at the time of the window that plays */
+	SN_VEC(uint32_t) core_threads;	/* by core */
+	struct sn_map core_of;		/* thread -> core */
+	uint32_t first_site;		/* of the process, in the replay */
+	struct sn_map site_of;		/* hash -> site of the process */
+	struct sn_map next_number;	/* hash of thread and loop -> number of the next instance */
 };
-
-/* ---- objects ---- */
-
-static uint32_t object_add(struct player *player, const struct sn_replay_object *object)
-{
-	struct sn_text key = { 0 };
-	uint64_t *number;
-	bool is_new;
-
-	sn_text_addf(&key, "%s|%s|%s|%llx", object->kind, object->module ? object->module : "",
-		     object->name, (unsigned long long)object->address);
-	number = sn_map_put(&player->object_of, sn_hash_bytes(key.chars, key.length), &is_new);
-	sn_text_free(&key);
-	if (is_new) {
-		*number = player->replay->objects.count;
-		sn_vec_push(&player->replay->objects, *object);
-	}
-	return (uint32_t)*number;
-}
-
-static uint32_t memory_object(struct player *player, uint64_t address)
-{
-	struct sn_replay_object object = { .name = "[mapped]", .kind = "mapped" };
-
-	if (address >= stack_lowest)
-		object = (struct sn_replay_object){ .name = "[stack]", .kind = "stack" };
-	else if (address < heap_end)
-		object = (struct sn_replay_object){ .name = "[heap]", .kind = "heap" };
-	return object_add(player, &object);
-}
-
-static uint32_t object_at(void *context, uint64_t address, uint64_t *first, uint64_t *last)
-{
-	struct player *player = context;
-	uint64_t *page = sn_map_get(&player->memory_of, address >> PAGE_SHIFT);
-	struct sn_replay_object object = { 0 };
-	struct sn_data_object found;
-
-	if (!page) {
-		found = sn_data_object_at(player->replay->data, player->process, address,
-					  player->now_ns);
-		if (found.kind == SN_DATA_MEMORY) {
-			page = sn_map_put(&player->memory_of, address >> PAGE_SHIFT, NULL);
-			*page = memory_object(player, address);
-		}
-	}
-	if (page) {
-		*first = address >> PAGE_SHIFT << PAGE_SHIFT;
-		*last = *first + (1 << PAGE_SHIFT) - 1;
-		return (uint32_t)*page;
-	}
-	object.name = found.name;
-	object.kind = found.kind == SN_DATA_VARIABLE ? "variable" : "section";
-	object.module = found.module;
-	if (found.kind == SN_DATA_VARIABLE) {
-		object.has_address = true;
-		object.address = found.address;
-	}
-	if (found.variable) {
-		object.file = found.variable->file;
-		object.line = found.variable->line;
-	}
-	*first = found.first_address;
-	*last = found.last_address;
-	return object_add(player, &object);
-}
 
 /* ---- windows ---- */
 
@@ -347,7 +272,8 @@ static bool window_play(struct player *player, struct playing *playing, uint64_t
 	const struct sn_access_window *window = playing->window;
 	SN_VEC(struct sn_sim_access) ready = { 0 };
 
-	player->now_ns = window->begin_ns;
+	player->places.now_ns = window->begin_ns;
+	player->places.until_ns = window->end_ns;
 	while (accesses && playing->group < window->record_count) {
 		uint32_t length = window->records[playing->group].group_length;
 		uint64_t times, played;
@@ -417,6 +343,8 @@ static void windows_play(struct player *player, struct windows *windows)
 
 			if (has_gap_before(player, playing) && !stage.items.count)
 				sn_sim_forget(player->sim);
+			if (player->replay->blocks)
+				sn_sim_objects_changed(player->sim, playing->core);
 			sn_vec_push(&stage.items, playing);
 			continue;
 		}
@@ -524,6 +452,7 @@ static void process_play(struct sn_replay *replay, const struct sn_profile *prof
 	struct player player = { .replay = replay,
 				 .profile = profile,
 				 .process = process,
+				 .places = { replay, profile, process },
 				 .first_site = (uint32_t)replay->sites.count };
 	struct windows windows = { 0 };
 
@@ -541,7 +470,8 @@ static void process_play(struct sn_replay *replay, const struct sn_profile *prof
 		player.sim = sn_sim_new(
 			&replay->config,
 			(unsigned)(threads < SN_SIM_CORES_MAX ? threads : SN_SIM_CORES_MAX),
-			(uint32_t)replay->sites.count - player.first_site, object_at, &player);
+			(uint32_t)replay->sites.count - player.first_site, sn_replay_object_at,
+			&player.places);
 		windows_play(&player, &windows);
 		cells_take(&player);
 		shared_take(&player);
@@ -549,8 +479,7 @@ static void process_play(struct sn_replay *replay, const struct sn_profile *prof
 	sn_sim_free(player.sim);
 	sn_vec_free(&windows.items);
 	sn_vec_free(&player.core_threads);
-	sn_map_free(&player.object_of);
-	sn_map_free(&player.memory_of);
+	sn_replay_places_free(&player.places);
 	sn_map_free(&player.core_of);
 	sn_map_free(&player.site_of);
 	sn_map_free(&player.next_number);
@@ -684,7 +613,10 @@ static void process_handed(struct sn_replay *replay, const struct sn_profile *pr
 			   uint32_t process, struct sn_replay_handed *out)
 {
 	const struct sn_experiment *e = profile->experiment;
-	struct player player = { .replay = replay, .profile = profile, .process = process };
+	struct player player = { .replay = replay,
+				 .profile = profile,
+				 .process = process,
+				 .places = { replay, profile, process } };
 	struct sn_handed handed = { .line_bytes = replay->config.line_bytes };
 	struct sn_map threads = { 0 };
 	uint32_t thread_count = 0;
@@ -701,16 +633,17 @@ static void process_handed(struct sn_replay *replay, const struct sn_profile *pr
 		sn_handed_add(&handed, window);
 	}
 	for (size_t i = 0; i < handed.lines.count; i++) {
-		player.now_ns = handed.lines.items[i].at_ns;
+		player.places.now_ns = player.places.until_ns = handed.lines.items[i].at_ns;
 		object_once(replay,
-			    object_at(&player, handed.lines.items[i].address, &first, &last), out);
+			    sn_replay_object_at(&player.places, handed.lines.items[i].address,
+						&first, &last),
+			    out);
 	}
 	out->lines += handed.lines.count;
 	if (thread_count > out->threads)
 		out->threads = thread_count;
 	sn_map_free(&threads);
-	sn_map_free(&player.object_of);
-	sn_map_free(&player.memory_of);
+	sn_replay_places_free(&player.places);
 	sn_handed_free(&handed);
 }
 
@@ -735,6 +668,7 @@ struct sn_replay *sn_replay_new(const struct sn_profile *profile,
 	replay->config = *config;
 	plays_find(replay, profile, accesses_most);
 	replay->data = sn_data_objects_new(profile->experiment);
+	sn_replay_blocks_find(replay, profile);
 	for (uint32_t p = 0; p < profile->experiment->processes.count; p++)
 		process_play(replay, profile, p);
 	loops_find(replay, profile);
@@ -753,6 +687,7 @@ void sn_replay_free(struct sn_replay *replay)
 	sn_vec_free(&replay->thread_loops);
 	free(replay->plays);
 	sn_data_objects_free(replay->data);
+	sn_heap_blocks_free(replay->blocks);
 	sn_arena_free(&replay->arena);
 	free(replay);
 }

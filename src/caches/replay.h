@@ -10,16 +10,19 @@
 
 #include "base/arena.h"
 #include "caches/simulate.h"
+#include "heap/blocks.h"
 #include "profile/data_objects.h"
 #include "profile/profile.h"
 
 struct sn_replay_object {
-	const char *name;   /* "table"; ".bss"; "[heap]", "[stack]", "[mapped]" */
+	/* "table"; ".bss"; "grid_new (solve.c:41)", where blocks of the heap were allocated; "[heap]", "[stack]",
+	 * "[mapped]" */
+	const char *name;
 	const char *kind;   /* "variable", "section", "heap", "stack", "mapped" */
-	const char *file;   /* of the declaration; NULL: unknown */
+	const char *file;   /* of the declaration, or of the allocation; NULL: unknown */
 	uint32_t line;	    /* 0: unknown */
 	const char *module; /* base name; NULL: none */
-	bool has_address;   /* of a variable: offsets can be told */
+	bool has_address;   /* of a variable, or the only block of its site: offsets can be told */
 	uint64_t address;
 };
 
@@ -68,7 +71,8 @@ struct sn_replay {
 	uint64_t windows, cut_windows, accesses; /* an access over two lines counts once here */
 	const struct sn_access_window *
 		*plays; /* by the experiment's window: what was replayed of it; NULL: nothing */
-	struct sn_data_objects *data; /* whose texts objects use */
+	struct sn_data_objects *data;  /* whose texts objects use */
+	struct sn_heap_blocks *blocks; /* that windows met; NULL: the heap was not traced */
 	struct sn_arena arena;
 };
 

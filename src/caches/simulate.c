@@ -606,6 +606,12 @@ static void core_forget(struct sn_sim *sim, unsigned c)
 	sn_reuse_clear(&core->page_reuse);
 }
 
+void sn_sim_objects_changed(struct sn_sim *sim, unsigned core)
+{
+	for (uint32_t s = 0; sim->cores[core].is_used && s < sim->site_count; s++)
+		sim->cores[core].sites[s].cell = SN_SIM_NONE;
+}
+
 void sn_sim_forget(struct sn_sim *sim)
 {
 	for (unsigned c = 0; c < sim->core_count; c++)

@@ -93,6 +93,8 @@ void sn_sim_free(struct sn_sim *sim);
 void sn_sim_run(struct sn_sim *sim, unsigned core, struct sn_sim_access *accesses, size_t count,
 		uint64_t times);
 
+/** Objects that a core's instructions met may lie elsewhere now: `object_at` is asked again. */
+void sn_sim_objects_changed(struct sn_sim *sim, unsigned core);
 /** All lines leave, and nothing was ever met: what comes next was not preceded by anything known. Counts stay. */
 void sn_sim_forget(struct sn_sim *sim);
 

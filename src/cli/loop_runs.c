@@ -160,6 +160,7 @@ static void run_counted(const struct sn_args *args, const struct sn_loop_run *ru
 					  .budget_percent = run->budget_percent,
 					  .variant_threads = run->threads,
 					  .has_accesses = run->variants & SN_REWRITER_RECORDER,
+					  .without_heap = run->without_heap,
 					  .max_bytes = run->max_bytes,
 					  .output = into };
 	struct sn_record_plan *files = sn_alloc_zeroed(plans->modules.count + 1, sizeof(*files));

@@ -400,6 +400,9 @@ int sn_cli_record_with(const struct sn_args *args, const struct sn_record_option
 	options.is_scratch = what->scratch != NULL;
 	if (what->output)
 		further_set(what, &options);
+	/* blocks have names only if it is known who allocated them */
+	if (what->has_accesses && !what->without_heap && options.heap == SN_HEAP_OFF)
+		options.heap = SN_HEAP_TRACE;
 	for (size_t i = 0; i < args->given_count; i++)
 		if (!strcmp(args->command->options[args->given[i].option].name, "debug-folder"))
 			sn_vec_push(&folders, args->given[i].value);

@@ -17,6 +17,7 @@ static int trace_run(const struct sn_args *args)
 				   .verb = "traced",
 				   .variants = SN_REWRITER_RECORDER | SN_REWRITER_INNERMOST,
 				   .max_bytes = bytes_most,
+				   .without_heap = sn_args_flag(args, "no-heap"),
 				   .is_one_of_nest = true };
 	struct sn_error err;
 	long long budget;
@@ -41,6 +42,7 @@ static const struct sn_option trace_options[] = {
 	{ "every", 0, "K", "record one of K instances, whole, whatever that costs; 1: all of them",
 	  NULL },
 	{ "budget", 0, "PERCENT", "CPU time that recording may add (20 unless said)", NULL },
+	{ "no-heap", 0, NULL, "do not trace allocations: blocks of the heap have no names", NULL },
 	SN_LOOP_RUN_OPTIONS,
 	SN_RECORD_OPTIONS,
 	{ 0 },

@@ -76,6 +76,10 @@ static void read_segments(struct sn_image *image)
 
 		if (p->p_type == PT_INTERP)
 			image->facts.is_executable = true;
+		if (p->p_type == PT_TLS && p->p_memsz < UINT32_MAX && p->p_align < UINT32_MAX)
+			image->facts.thread_bytes = p->p_align > 1 ? (p->p_memsz + p->p_align - 1) /
+									     p->p_align * p->p_align
+								   : p->p_memsz;
 		if (p->p_type != PT_LOAD)
 			continue;
 		if (p->p_memsz > UINT64_MAX - p->p_vaddr) {

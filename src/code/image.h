@@ -78,6 +78,9 @@ struct sn_image_facts {
 	bool has_debug_lines; /* .debug_line, here or in the debug file */
 	bool has_unwind;      /* .eh_frame */
 	bool is_damaged;      /* something pointed outside of the file and was ignored */
+	/* of variables of which each thread has its own, padded: in a program they begin so far before the
+	 * thread pointer (x86-64's variant II); 0: there are none */
+	uint64_t thread_bytes;
 };
 struct sn_image_facts sn_image_facts(const struct sn_image *image);
 

@@ -293,6 +293,24 @@ static bool address_of(Dwarf_Die *die, uint64_t *out)
 	return *out != 0; /* what the linker dropped */
 }
 
+/* An offset in the block of each thread. */
+static bool thread_offset_of(Dwarf_Die *die, uint64_t *out)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Op *ops;
+	size_t count;
+
+	if (!dwarf_attr_integrate(die, DW_AT_location, &attribute) ||
+	    dwarf_getlocation(&attribute, &ops, &count) != 0 || count != 2 ||
+	    (ops[1].atom != DW_OP_GNU_push_tls_address && ops[1].atom != DW_OP_form_tls_address))
+		return false;
+	if (ops[0].atom != DW_OP_addr && ops[0].atom != DW_OP_const8u &&
+	    ops[0].atom != DW_OP_const4u)
+		return false;
+	*out = ops[0].number;
+	return true;
+}
+
 static const char *copy(struct reader *r, const char *chars)
 {
 	return chars ? sn_arena_strdup(&r->out->arena, chars) : NULL;
@@ -353,6 +371,12 @@ static void variable_add(struct reader *r, Dwarf_Die *die, const struct scope *s
 	v.rank = facts.rank;
 	memcpy(v.extents, facts.extents, sizeof(v.extents));
 	place_set(r, die, &v);
+	if (!v.has_link_addr && thread_offset_of(die, &v.link_addr)) {
+		v.has_link_addr = true;
+		v.scope = scope_of(die, scope, &v);
+		sn_vec_push(&r->out->thread_locals, v);
+		return;
+	}
 	v.scope = scope_of(die, scope, &v);
 	/* a member of no block and of no function that has no place anywhere */
 	if (!v.has_link_addr && !scope->function)
@@ -521,6 +545,9 @@ sn_status sn_variables_read(struct sn_image *image, struct sn_variables **out, s
 		qsort(reader.out->items.items, reader.out->items.count,
 		      sizeof(*reader.out->items.items), variables_compare);
 	repeats_drop(reader.out);
+	if (reader.out->thread_locals.count)
+		qsort(reader.out->thread_locals.items, reader.out->thread_locals.count,
+		      sizeof(*reader.out->thread_locals.items), variables_compare);
 	while (reader.out->addressed < reader.out->items.count &&
 	       reader.out->items.items[reader.out->addressed].has_link_addr)
 		reader.out->addressed++;
@@ -533,28 +560,41 @@ void sn_variables_free(struct sn_variables *variables)
 	if (!variables)
 		return;
 	sn_vec_free(&variables->items);
+	sn_vec_free(&variables->thread_locals);
 	sn_arena_free(&variables->arena);
 	free(variables);
 }
 
-const struct sn_variable *sn_variables_at(const struct sn_variables *variables, uint64_t link_addr)
+static const struct sn_variable *find(const struct sn_variable *items, size_t count,
+				      uint64_t link_addr)
 {
-	size_t low = 0, high = variables->addressed;
+	size_t low = 0, high = count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (variables->items.items[middle].link_addr <= link_addr)
+		if (items[middle].link_addr <= link_addr)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	/* the last one that begins before it; of equal beginnings the largest comes first */
 	for (size_t i = low, steps = 0; i-- > 0 && steps < 16; steps++) {
-		const struct sn_variable *v = &variables->items.items[i];
+		const struct sn_variable *v = &items[i];
 
 		if (link_addr - v->link_addr < v->size_bytes)
 			return v;
 	}
 	return NULL;
+}
+
+const struct sn_variable *sn_variables_at(const struct sn_variables *variables, uint64_t link_addr)
+{
+	return find(variables->items.items, variables->addressed, link_addr);
+}
+
+const struct sn_variable *sn_variables_thread_local_at(const struct sn_variables *variables,
+						       uint64_t offset)
+{
+	return find(variables->thread_locals.items, variables->thread_locals.count, offset);
 }

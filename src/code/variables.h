@@ -63,6 +63,9 @@ struct sn_variables {
 	struct sn_arena arena;
 	SN_VEC(struct sn_variable) items; /* those with an address first, by it; then by function */
 	size_t addressed;		  /* how many have one */
+	/* of which each thread has its own, by place: link_addr is the offset in its block of them; they are
+	 * not among the others */
+	SN_VEC(struct sn_variable) thread_locals;
 };
 
 /** Reads all variables. SN_ERR_NO_DATA if the file has no debug information. Damaged DWARF gives
@@ -73,5 +76,8 @@ void sn_variables_free(struct sn_variables *variables);
 
 /** The variable that holds a link address, of a COMMON block its member; NULL: none. */
 const struct sn_variable *sn_variables_at(const struct sn_variables *variables, uint64_t link_addr);
+/** The same of thread_locals, by the offset. */
+const struct sn_variable *sn_variables_thread_local_at(const struct sn_variables *variables,
+						       uint64_t offset);
 
 #endif

@@ -408,3 +408,13 @@ void sn_decode_accesses_end(struct image *image)
 	sn_vec_free(&image->access_words);
 	sn_vec_free(&image->access_tables);
 }
+
+void sn_decode_thread_pointer(struct image *image, const struct owner *owner,
+			      const struct sn_record_thread_pointer *record)
+{
+	if (sn_decode_thread_of(image, owner->thread_index))
+		image->decoder->experiment->threads.items[image->first_thread + owner->thread_index]
+			.thread_pointer = record->thread_pointer;
+	else
+		image->damaged++;
+}

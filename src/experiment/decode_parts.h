@@ -151,6 +151,8 @@ void sn_decode_bucket(struct image *image, const struct owner *owner,
 void sn_decode_access_table(struct image *image, const struct sn_record_access_table *record);
 void sn_decode_accesses(struct image *image, const struct owner *owner,
 			const struct sn_record_accesses *record);
+void sn_decode_thread_pointer(struct image *image, const struct owner *owner,
+			      const struct sn_record_thread_pointer *record);
 void sn_decode_accesses_end(struct image *image);
 /** decode_counts.c: a counter, in the first pass, and one of its overflows in the second. */
 void sn_decode_counter(struct image *image, const struct sn_record_counter *record);

@@ -211,7 +211,8 @@ void sn_decode_samples(struct image *image, const struct owner *owner, const voi
 	if (type != SN_RECORD_SAMPLE && type != SN_RECORD_WAIT && type != SN_RECORD_TALLY &&
 	    type != SN_RECORD_REGISTERS && type != SN_RECORD_INSTANCES &&
 	    type != SN_RECORD_BUCKET && type != SN_RECORD_VARIANT && type != SN_RECORD_COUNT &&
-	    type != SN_RECORD_ACCESSES && type != SN_RECORD_CALLER)
+	    type != SN_RECORD_ACCESSES && type != SN_RECORD_CALLER &&
+	    type != SN_RECORD_THREAD_POINTER)
 		return;
 	if (!owner->is_known)
 		image->damaged++;
@@ -223,6 +224,8 @@ void sn_decode_samples(struct image *image, const struct owner *owner, const voi
 		tally_decode(image, owner, record);
 	else if (type == SN_RECORD_INSTANCES)
 		sn_decode_instances(image, owner, record);
+	else if (type == SN_RECORD_THREAD_POINTER)
+		sn_decode_thread_pointer(image, owner, record);
 	else if (type == SN_RECORD_CALLER)
 		sn_decode_caller(image, owner, record);
 	else if (type == SN_RECORD_BUCKET)

@@ -92,6 +92,8 @@ struct sn_thread {
 	int64_t start_ns, end_ns;
 	struct sn_time_account account;
 	uint64_t context_switches; /* voluntary + involuntary, 0 if unknown */
+	uint64_t
+		thread_pointer; /* its own variables lie before it; 0: unknown, of all but traced threads */
 };
 
 struct sn_frame {

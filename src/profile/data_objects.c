@@ -160,3 +160,68 @@ struct sn_data_object sn_data_object_at(struct sn_data_objects *objects, uint32_
 	}
 	return found;
 }
+
+/* The program of a process: the first of its mappings that is one. */
+static const struct sn_mapping *program_of(const struct sn_experiment *e, uint32_t process)
+{
+	for (size_t i = 0; i < e->mappings.count; i++)
+		if (e->mappings.items[i].process == process &&
+		    e->modules.items[e->mappings.items[i].module].is_main)
+			return &e->mappings.items[i];
+	return NULL;
+}
+
+static void thread_local_fill(const struct module_data *data, uint64_t begin, uint64_t bytes,
+			      uint64_t address, struct sn_data_object *found)
+{
+	const struct sn_variable *variable =
+		data->variables ? sn_variables_thread_local_at(data->variables, address - begin)
+				: NULL;
+
+	found->kind = variable ? SN_DATA_VARIABLE : SN_DATA_SECTION;
+	found->name = variable ? variable->name : ".tbss";
+	found->type = variable ? variable->type : NULL;
+	found->variable = variable;
+	found->address = variable ? begin + variable->link_addr : begin;
+	found->first_address = variable ? found->address : address;
+	found->last_address = variable ? found->address + variable->size_bytes - 1 : address;
+	if (found->last_address > begin + bytes - 1)
+		found->last_address = begin + bytes - 1;
+}
+
+bool sn_data_thread_local_at(struct sn_data_objects *objects, uint32_t process, uint64_t address,
+			     struct sn_data_object *found, uint64_t *first, uint64_t *last)
+{
+	const struct sn_experiment *e = objects->experiment;
+	const struct sn_mapping *program = NULL;
+	const struct module_data *data;
+	uint64_t bytes;
+
+	*first = 0;
+	*last = UINT64_MAX;
+	for (size_t t = 0; t < e->threads.count; t++) {
+		const struct sn_thread *thread = &e->threads.items[t];
+		uint64_t begin;
+
+		if (thread->process != process || !thread->thread_pointer)
+			continue;
+		program = program ? program : program_of(e, process);
+		data = program ? module_read(objects, program->module) : NULL;
+		bytes = data && data->image ? sn_image_facts(data->image).thread_bytes : 0;
+		if (!bytes)
+			return false;
+		begin = thread->thread_pointer - bytes;
+		if (address - begin < bytes) {
+			*found = (struct sn_data_object){
+				.module = e->modules.items[program->module].name
+			};
+			thread_local_fill(data, begin, bytes, address, found);
+			return true;
+		}
+		if (address >= thread->thread_pointer && thread->thread_pointer > *first)
+			*first = thread->thread_pointer;
+		if (address < begin && begin - 1 < *last)
+			*last = begin - 1;
+	}
+	return false;
+}

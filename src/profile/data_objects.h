@@ -31,6 +31,12 @@ struct sn_data_object {
 struct sn_data_objects *sn_data_objects_new(const struct sn_experiment *experiment);
 void sn_data_objects_free(struct sn_data_objects *objects);
 
+/** The block of a thread's own variables of the program, and what lies in it: `found` becomes a variable, or a section
+ *  where no debug information names one. False: the address lies in none that is known (struct sn_thread,
+ *  thread_pointer); `first` and `last` become addresses around it that do not, either. Texts as below. */
+bool sn_data_thread_local_at(struct sn_data_objects *objects, uint32_t process, uint64_t address,
+			     struct sn_data_object *found, uint64_t *first, uint64_t *last);
+
 /** Texts live as long as `objects`. */
 struct sn_data_object sn_data_object_at(struct sn_data_objects *objects, uint32_t process,
 					uint64_t address, int64_t time_ns);

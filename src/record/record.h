@@ -37,6 +37,7 @@ struct sn_record_options {
 	uint64_t max_bytes;	    /* 0: no limit */
 	bool is_scratch;   /* nothing of it is kept: live data lie in the experiment itself */
 	bool has_accesses; /* copies of loops record accesses: much data, which lie on disk */
+	bool without_heap; /* but no allocations, which name the blocks that were accessed */
 	unsigned heap;	   /* --heap: enum sn_heap_mode (wire/settings.h) */
 	uint64_t heap_interval_bytes; /* with SN_HEAP_SAMPLE */
 	bool mpi;		      /* --mpi: calls of MPI are traced */

@@ -363,7 +363,9 @@ static void write_members(const struct sn_view_input *input, struct sn_json *jso
 
 static const struct sn_explanation caches_words[] = {
 	{ "object_kind", "text",
-	  "variable, section, heap, stack, or mapped (large blocks of the heap, too).", "object" },
+	  "variable, section, heap, stack, or mapped. A block of the heap has the name of the call that "
+	  "allocated it, where allocations were traced.",
+	  "object" },
 	{ "writes", "count", "Accesses that write; those that read and write are among them.",
 	  "accesses" },
 	{ "misses", "count",

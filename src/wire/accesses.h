@@ -101,6 +101,13 @@ struct sn_record_accesses {
 	uint64_t words[];
 };
 
+/** Where a thread's own variables lie: before its thread pointer. Written before its first window. */
+struct sn_record_thread_pointer {
+	struct sn_record_header header;
+	uint32_t reserved;
+	uint64_t thread_pointer;
+};
+
 _Static_assert(sizeof(struct sn_access_site) == 24, "no padding in a table");
 _Static_assert(sizeof(struct sn_access_line) == 24, "no padding in a table");
 _Static_assert(sizeof(struct sn_access_member) == 8, "no padding in a table");

@@ -171,4 +171,78 @@ run = t.run('show', 'functions', '--caches', 'L1=32k/8', 'x')
 t.check(run.returncode == 2 and 'goes with caches' in run.stderr, '--caches is not for other views')
 t.run('record', '--quiet', '-o', 'y', '--', app)
 t.check('sonde trace' in t.run('show', 'caches', 'y').stderr + t.run('show', 'caches', 'y').stdout, 'without a trace it says what to do')
+
+# blocks of the heap have the names of their allocations, also where a freed block's place is another's, and variables of
+# which each thread has its own have theirs
+with open('blocks.c', 'w') as out:
+    out.write(r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#define KEPT __attribute__((noinline, noclone, noipa))
+static __thread double own[500];
+static double global[3000];
+KEPT double *first_new(long n) { double *p = malloc(n * sizeof(*p)); for (long i = 0; i < n; i++) p[i] = i; return p; }
+KEPT double *second_new(long n) { double *p = calloc(n, sizeof(*p)); p[1] = 3; return p; }
+KEPT double sum(const double *a, long n) { double s = 0; for (long i = 0; i < n; i++) s += a[i]; return s; }
+KEPT double mine(long n) { double s = 0; for (long i = 0; i < n; i++) { own[i % 500] += i; s += own[(i * 7) % 500]; } return s; }
+static void *work(void *unused) { (void)unused; double s = mine(20000); double *p = malloc(64); *p = s; return p; }
+int main(void)
+{
+	double s = 0, *at[2] = { 0, 0 };
+	int same = 0;
+	for (int r = 0; r < 30; r++) {
+		double *p = first_new(2000);
+		s += sum(p, 2000);
+		at[0] = p;
+		free(p);
+		double *q = second_new(2000);
+		s += sum(q, 1000);
+		at[1] = q;
+		free(q);
+		same += at[0] == at[1];
+		s += sum(global, 3000) + mine(1000);
+	}
+	for (int i = 0; i < 2; i++) {
+		pthread_t thread;
+		void *p;
+		pthread_create(&thread, NULL, work, NULL);
+		pthread_join(thread, &p);
+		s += *(double *)p;
+		free(p);
+	}
+	printf("%.17g\n", s);
+	fprintf(stderr, "%d\n", same);
+	return 0;
+}
+""")
+blocks = t.compile(os.path.abspath('blocks.c'), '-O1', '-g', '-pthread', output='./blocks')
+run = t.run('trace', '--quiet', '--loops', 'all', '--every', '1', '-o', 'blocks-x', '--', blocks)
+t.equal(run.stdout, t.command(blocks).stdout, 'the output is the same')
+t.check(int(run.stderr.split()[-1]) > 0, 'a place has been two blocks', run.stderr)
+
+
+def of_function(experiment, function, level='L1'):
+    """(object, kind, file's name, line) -> accesses, of the loops of a function."""
+    found = {}
+    for row in t.show('caches', '--all', '--by', 'object', experiment=experiment)['rows']:
+        if row['function'] == function and row['level'] == level:
+            key = row['object'], row['object_kind'], os.path.basename(row['file'] or ''), row['line']
+            found[key] = found.get(key, 0) + row['accesses']
+    return found
+
+
+lines = open('blocks.c').read().split('\n')
+line = {name: next(i for i, text in enumerate(lines, 1) if f'KEPT double *{name}' in text) for name in ('first_new', 'second_new')}
+t.equal(of_function('blocks-x', 'sum'), {(f'first_new (blocks.c:{line["first_new"]})', 'heap', 'blocks.c', line['first_new']): 60000,
+                                         (f'second_new (blocks.c:{line["second_new"]})', 'heap', 'blocks.c', line['second_new']): 30000,
+                                         ('global', 'variable', 'blocks.c', 7): 90000},
+        'accesses to blocks are told by the call that allocated them, at their time')
+found = of_function('blocks-x', 'mine')
+t.equal(list(found), [('own', 'variable', 'blocks.c', 6)], "a thread's own variable has its name, in all threads")
+t.check(list(found.values())[0] >= 2 * 70000, 'with all accesses', found)
+run = t.run('trace', '--quiet', '--no-heap', '--loops', 'all', '--every', '1', '-o', 'blocks-y', '--', blocks)
+t.equal({k[:2] for k in of_function('blocks-y', 'sum')}, {('[heap]', 'heap'), ('global', 'variable')}, 'with --no-heap they are in the heap, and no more is known')
+t.check(not any(name.endswith('.trace') for name in os.listdir('blocks-y')) and any(name.endswith('.trace') for name in os.listdir('blocks-x')),
+        'and allocations are not traced')
 t.done()

@@ -161,8 +161,9 @@ struct sn_trace_context {
 	int64_t begin_ns;
 	uint64_t begin_tsc;
 	uint32_t is_first, is_cut,
-		is_lost;   /* nothing is written yet; some is missing; so is the rest */
-	uint32_t is_alone; /* nobody makes room in the file */
+		is_lost;	     /* nothing is written yet; some is missing; so is the rest */
+	uint32_t is_alone;	     /* nobody makes room in the file */
+	uint32_t has_thread_pointer; /* in the file */
 	uint64_t spent_cycles, worked_cycles, last_tsc, bytes;
 	uint64_t words[SN_TRACE_WORDS];
 };

@@ -146,6 +146,24 @@ static bool write_table(struct sn_trace_context *context, uint32_t index)
 	return true;
 }
 
+/* Once in each thread's part of a file. */
+static void write_thread_pointer(struct sn_trace_context *context)
+{
+	struct sn_record_thread_pointer *record;
+
+	if (context->has_thread_pointer)
+		return;
+	record = reserve(context, sizeof(*record));
+	if (!record)
+		return;
+	record->header = (struct sn_record_header){ .type = SN_RECORD_THREAD_POINTER,
+						    .size_bytes = sizeof(*record) };
+	record->reserved = 0;
+	record->thread_pointer = (uint64_t)(uintptr_t)__builtin_thread_pointer();
+	sn_writer_commit(&sn_self->writer, sizeof(*record));
+	context->has_thread_pointer = 1;
+}
+
 static bool write_part(struct sn_trace_context *context, const uint64_t *words, uint32_t count,
 		       uint8_t flags)
 {
@@ -235,6 +253,7 @@ void sn_trace_begin(struct sn_record_instances *record, uint64_t stack_pointer)
 	note_work(context);
 	if ((!is_whole() && due_cycles(context)) || !sn_enter(sn_self))
 		return;
+	write_thread_pointer(context);
 	has_table = write_table(context, record->loop);
 	sn_leave(sn_self);
 	if (!has_table)
