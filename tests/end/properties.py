@@ -17,9 +17,10 @@ THREADS = {
                         'explained_wait t1 = 0', 'explained_wait t2 = 0', 'explained_wait t3 = 0'], .15,
                    [f'{m} t{t} = .5' for m in ('off_cpu', 'explained_wait') for t in range(4)]),
     'Oversubscribed': ('', [f'run_delay t{t} = .{t}' for t in range(4)], .15, [f'run_delay t{t} = 0' for t in range(4)]),
-    'MajorFaults': ('', ['major_faults = 100'] + [f'{m} t{t} = {v}' for m, v in (('off_cpu', .5), ('explained_wait', 0),
-                         ('run_delay', .1)) for t in range(4)], .4,
-                    ['major_faults = 1'] + [f'{m} t{t} = .5' for m in ('off_cpu', 'explained_wait', 'run_delay')
+    # 0.4 s of each thread are unexplained, of which devices can have taken 0.3 s
+    'MajorFaults': ('', ['major_faults = 100', 'device_wait = .3'] + [f'{m} t{t} = {v}' for m, v in (('off_cpu', .5), ('explained_wait', 0),
+                         ('run_delay', .1)) for t in range(4)], .3,
+                    ['major_faults = 1', 'device_wait = .3'] + [f'{m} t{t} = .5' for m in ('off_cpu', 'explained_wait', 'run_delay')
                                             for t in range(4)]),
     'MinorFaultStorm': ('loop', ['faults r t0 = .8', 'minor_faults = 5000'], .2, ['faults r t0 = .8', 'minor_faults = 10']),
     'StallCycles': ('loop', ['stalled r t0 = .4', 'cpu r t0 = 1'], .1, ['stalled r t0 = 0', 'cpu r t0 = 1']),
@@ -287,6 +288,24 @@ def damaged(t):
     t.check(codes <= {0, 5}, 'mutants are refused or accepted, nothing else', codes)
 
 
+def major_faults(t):
+    """They take no more time than the host's devices, or so many faults, can have taken; where that is not known, none."""
+    def judged(**more):
+        tables = {'schema': 'sonde.tables/1', 'phase_s': 1, 'processes': [{'process': 0, 'threads': [0, 1]}],
+                  'metrics': [{'metric': 'major_faults', 'value': more.pop('faults', 1000)}] +
+                  [{'metric': m, 'thread': i, 'process': 0, 'value': v} for m, v in (('off_cpu', .8), ('explained_wait', 0), ('run_delay', 0)) for i in (0, 1)] +
+                  [{'metric': m, 'value': v} for m, v in more.items()]}
+        with open('faults.json', 'w') as out:
+            json.dump(tables, out)
+        rows = json.loads(t.run('properties', 'eval', '--tables', 'faults.json').stdout)['rows']
+        return next(r for r in rows if r['property'] == 'MajorFaults')
+    t.equal(judged()['state'], 'not_measurable', 'page faults from a device: without what devices took not measurable')
+    t.equal(judged()['needs'], ['device_wait'], 'which it says')
+    t.within(judged(device_wait=2)['severity'], .8, 1e-9, 'all that is unexplained, where devices can have taken it')
+    t.within(judged(device_wait=.1)['severity'], .1, 1e-9, 'no more than devices took')
+    t.within(judged(device_wait=2, faults=20)['severity'], .2, 1e-9, 'and no more than 20 ms a fault')
+
+
 def unknown_metrics(t):
     """A metric that nobody declares is told, and the rest is evaluated."""
     tables = {'schema': 'sonde.tables/1', 'phase_s': 1, 'regions': [{'region': 'f', 'kind': 'loop'}],
@@ -304,6 +323,7 @@ def unknown_metrics(t):
 def main():
     t = Test()
     unknown_metrics(t)
+    major_faults(t)
     shipped(t)
     in_turn(t)
     refinements(t)

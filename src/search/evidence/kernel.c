@@ -58,10 +58,6 @@ static void faults_collect(struct sn_recorded *r, uint32_t source)
 	}
 }
 
-/* ---- memory ---- */
-
-enum { FIFTHS = 5 };
-
 static void process_value_add(struct sn_recorded *r, uint32_t source, const char *metric,
 			      uint32_t process, double number)
 {
@@ -76,6 +72,38 @@ static void process_value_add(struct sn_recorded *r, uint32_t source, const char
 	value.keys[SN_KEY_PROCESS] = process;
 	sn_tables_add(r->tables, &value);
 }
+
+/* How long some task of the host waited for a device or for memory while the process ran: no thread of it did for
+ * longer. Nothing where the kernel does not account for that (/proc/pressure). */
+static void pressure_collect(struct sn_recorded *r, uint32_t source)
+{
+	const struct sn_experiment *e = r->profile->experiment;
+	const struct sn_packet *first = NULL, *last = NULL;
+
+	for (size_t i = 0; i < e->packets.count; i++) {
+		const struct sn_packet *p = &e->packets.items[i];
+
+		if (p->pressure_io_ns >= 0 && p->pressure_memory_ns >= 0) {
+			if (!first || first->process != p->process)
+				first = p;
+			last = p;
+		}
+		if (i + 1 < e->packets.count && e->packets.items[i + 1].process == p->process)
+			continue;
+		if (first && last != first && first->process == p->process &&
+		    r->process_members[p->process] != SN_ALL)
+			process_value_add(
+				r, source, "device_wait", r->process_members[p->process],
+				fmax(0, (double)(last->pressure_io_ns - first->pressure_io_ns +
+						 last->pressure_memory_ns -
+						 first->pressure_memory_ns) /
+						1e9));
+	}
+}
+
+/* ---- memory ---- */
+
+enum { FIFTHS = 5 };
 
 /* Bytes a second by which resident memory grew from the second fifth of these packets to the last, if it grew from
  * each to the next; else 0. */
@@ -173,13 +201,18 @@ static void kernel_collect(struct sn_recorded *r)
 		return;
 	threads_collect(r, source);
 	faults_collect(r, source);
+	pressure_collect(r, source);
 	memory_collect(r, source);
 }
 
 static const char *const needs_of[] = {
 	"resident_growth",
 	"a run of 2 s at least (recording with --heap needs none of this), and no filter",
-	"memory_size", "a run that tells how much memory its host has, and no filter", NULL
+	"device_wait",
+	"/proc/pressure (CONFIG_PSI) where the run was recorded, a run of 2 s at least, and no filter",
+	"memory_size",
+	"a run that tells how much memory its host has, and no filter",
+	NULL
 };
 
 const struct sn_source sn_source_kernel = {
