@@ -306,6 +306,19 @@ def major_faults(t):
     t.within(judged(device_wait=2, faults=20)['severity'], .2, 1e-9, 'and no more than 20 ms a fault')
 
 
+def by_intervals(t):
+    """A loop is bound by memory where the ends of both intervals say so, by a tenth."""
+    def state(arithmetic, error):
+        tables = {'schema': 'sonde.tables/1', 'phase_s': 1, 'regions': [{'region': 'l', 'kind': 'loop'}],
+                  'metrics': [{'metric': m, 'region': 'l', 'value': v, 'error': e} for m, v, e in
+                              (('own', .9, 0), ('time_original', 1, error), ('time_memory', 1, error), ('time_arithmetic', arithmetic, error))]}
+        with open('variants.json', 'w') as out:
+            json.dump(tables, out)
+        rows = json.loads(t.run('properties', 'eval', '--tables', 'variants.json').stdout)['rows']
+        return next(r['state'] for r in rows if r['property'] == 'MemoryBoundByDecan')
+    t.equal([state(.5, .05), state(.93, 0), state(.8, .1)], ['proven', 'not_proven', 'not_proven'], 'variants that differ by noise prove nothing')
+
+
 def unknown_metrics(t):
     """A metric that nobody declares is told, and the rest is evaluated."""
     tables = {'schema': 'sonde.tables/1', 'phase_s': 1, 'regions': [{'region': 'f', 'kind': 'loop'}],
@@ -322,6 +335,7 @@ def unknown_metrics(t):
 
 def main():
     t = Test()
+    by_intervals(t)
     unknown_metrics(t)
     major_faults(t)
     shipped(t)

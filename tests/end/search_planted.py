@@ -224,6 +224,39 @@ int main(void)
 }
 '''
 
+# each thread has a loop of its own, the first one's is longer; nothing is shared out
+OWN_LOOPS = r'''
+#include <omp.h>
+static volatile double sink[64 * 16];
+static void __attribute__((noinline)) region(void)
+{
+#pragma omp parallel num_threads(2)
+	{
+		int own = omp_get_thread_num();
+		long n = own ? 10000000 : 40000000;
+		for (long i = 0; i < n; i++)
+			sink[16 * own] += 1.5 * (double)i;
+	}
+	sink[1]++;
+}
+static void __attribute__((noinline)) shared(void)
+{
+#pragma omp parallel for num_threads(2) schedule(static, 1)
+	for (int i = 0; i < 2; i++)
+		for (long k = 0; k < (i ? 10000000 : 40000000); k++)
+			sink[16 * i] += 1.5 * (double)k;
+	sink[1]++;
+}
+int main(void)
+{
+	for (int i = 0; i < 3; i++) {
+		region();
+		shared();
+	}
+	return 0;
+}
+'''
+
 # main starts two threads and waits for their end
 JOINS = r'''
 #include <pthread.h>
@@ -343,6 +376,18 @@ def tail_calls(t):
                 f'{compiler}: and both work equally in the region', [(r['property'], r['evidence']) for r in rows])
 
 
+def own_loops(t):
+    """An imbalance is a loop's where its iterations are shared out, else the region's."""
+    app = t.compile(OWN_LOOPS, '-g', '-O2', '-fopenmp', output='./own_loops')
+    t.run('record', '-q', '--clock', '1000', '-o', 'own_loops.run', '--', app)
+    rows = properties(t, 'own_loops.run')
+    functions = {p: {n for r in rows if r['property'] == p for n in (step['name'] for step in r['path'])} for p in
+                 ('ImbalanceInParallelLoop', 'ImbalanceInParallelRegion')}
+    t.check('shared' in functions['ImbalanceInParallelLoop'] and 'region' not in functions['ImbalanceInParallelLoop'],
+            'a loop that each thread runs whole has no imbalance of its iterations', functions)
+    t.check('region' in functions['ImbalanceInParallelRegion'], 'its region has', functions)
+
+
 def lanes(t):
     """Lanes are threads at work: who only waits for their end is none."""
     app = t.compile(JOINS, '-g', '-O1', '-pthread', output='./joins')
@@ -396,6 +441,7 @@ def main():
     threads(t)
     shared_callees(t)
     tail_calls(t)
+    own_loops(t)
     lanes(t)
     users_property(t)
     crash(t)

@@ -20,6 +20,9 @@ bool sn_is_parallel_start(const char *name);
  *  byte before): "GOMP_barrier"; NULL: no direct call of a known function. */
 const char *sn_called_name(struct sn_structures *structures, const struct sn_program_place *place);
 
+/** Whether a function divides the iterations of its loops among a team; true where its code is not known. */
+bool sn_shares_out_loops(const struct sn_structure *structure, const struct sn_function *function);
+
 /** The kind of an MPI function by its name: "MPI_Allreduce", "PMPI_Recv", "mpi_bcast_". */
 enum sn_activity sn_activity_of_mpi(const char *name);
 /** The kind of an entry point of an OpenMP runtime: "GOMP_barrier", "__kmpc_critical". */

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "profile/system_call.h"
+#include "search/evidence/activity.h"
 #include "search/evidence/sources.h"
 
 enum column {
@@ -65,7 +66,9 @@ struct sampling {
 	SN_VEC(struct sn_region_edge) started;
 	double *own_relative; /* by region: half width of the 95 % interval over the share */
 	uint64_t *own_samples, *own_ns;
+	uint8_t *shared_out; /* by region, of loops: 0, not asked yet */
 };
+enum { NOT_SHARED = 1, SHARED };
 
 static bool is_of_openmp(uint8_t activity)
 {
@@ -210,9 +213,30 @@ static void own_add(struct sampling *s, const struct sn_recorded_cell *cell, dou
 			error);
 }
 
-/* What a team shares out: the outermost loop of the parallel region's own code. SN_ALL: none. */
-static uint32_t shared_loop(const struct sn_recorded *r, const struct sn_stack_facts *facts)
+/* Whether the iterations of a loop are divided among a team: asked once. */
+static bool is_shared_out(struct sampling *s, uint32_t region)
 {
+	const struct sn_recorded *r = s->r;
+	const struct sn_program_loop *loop =
+		r->region_loops[region] == SN_NONE
+			? NULL
+			: &r->profile->program->loops.items[r->region_loops[region]];
+	struct sn_structure *structure =
+		loop && r->structures ? sn_structures_of(r->structures, loop->module) : NULL;
+
+	if (!s->shared_out[region])
+		s->shared_out[region] =
+			!structure || sn_shares_out_loops(structure, loop->code->function)
+				? SHARED
+				: NOT_SHARED;
+	return s->shared_out[region] == SHARED;
+}
+
+/* What a team shares out: the outermost loop of the parallel region's own code. SN_ALL: none; a loop that each thread runs
+ * whole is none. */
+static uint32_t shared_loop(struct sampling *s, const struct sn_stack_facts *facts)
+{
+	const struct sn_recorded *r = s->r;
 	const sn_member_vec *regions = &r->tables->members[SN_KEY_REGION];
 	bool is_inside = false;
 
@@ -221,7 +245,7 @@ static uint32_t shared_loop(const struct sn_recorded *r, const struct sn_stack_f
 
 		if (is_inside && !strcmp(regions->items[region].kind, "loop") &&
 		    regions->items[region].parent == facts->parallel)
-			return region;
+			return is_shared_out(s, region) ? region : SN_ALL;
 		is_inside |= region == facts->parallel;
 	}
 	return SN_ALL;
@@ -230,7 +254,7 @@ static uint32_t shared_loop(const struct sn_recorded *r, const struct sn_stack_f
 static void body_add(struct sampling *s, const struct sn_recorded_cell *cell, double seconds,
 		     double samples)
 {
-	uint32_t loop = shared_loop(s->r, &s->r->stacks[cell->stack]);
+	uint32_t loop = shared_loop(s, &s->r->stacks[cell->stack]);
 
 	path_add(s, BODY, cell->stack, cell->thread, seconds, samples);
 	if (loop != SN_ALL)
@@ -395,6 +419,7 @@ static void samples_collect(struct sn_recorded *r)
 		sn_tables_complete(r->tables, s.columns[c]);
 	}
 	intervals_find(&s);
+	s.shared_out = sn_alloc_zeroed(r->tables->members[SN_KEY_REGION].count + 1, 1);
 	started_find(&s);
 	for (size_t i = 0; i < r->cells.count; i++)
 		cell_add(&s, &r->cells.items[i]);
@@ -403,6 +428,7 @@ static void samples_collect(struct sn_recorded *r)
 	counts_add(&s);
 	sn_vec_free(&s.started);
 	free(s.own_relative);
+	free(s.shared_out);
 	free(s.own_samples);
 	free(s.own_ns);
 }
