@@ -80,6 +80,14 @@ int sn_cli_dry_run(const struct sn_record_options *o, FILE *out)
 	struct sn_target target = { 0 };
 	struct sn_error err;
 
+	if (o->kernel) {
+		fprintf(out,
+			"kernel: %.6g samples a second of each CPU that is not idle, with the kernel's callers, "
+			"by task; user code: %s\nprogram: %s, not measured itself\nnothing was run (--dry-run)\n",
+			o->rate_hz, o->kernel_with_user ? "one row of each task" : "left out",
+			o->pid ? "none" : o->arguments[0]);
+		return SN_EXIT_OK;
+	}
 	if (!o->pid && sn_target_find(o->arguments[0], &target, &err) != SN_OK) {
 		sn_error_print(&err);
 		return target.exit_code ? target.exit_code : SN_EXIT_NOT_MEASURED;

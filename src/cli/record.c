@@ -14,8 +14,11 @@
 #include "code/debuginfod.h"
 #include "machine/machine.h"
 #include "machine/roofs.h"
+#include "record/launch_key.h"
 #include "views/summary/deaths.h"
 #include "wire/settings.h"
+
+extern const struct sn_command sn_command_record;
 
 static sn_status rate_parse(const char *clock, double *rate_hz, struct sn_error *err)
 {
@@ -293,6 +296,36 @@ static sn_status signals_read(const struct sn_args *args, struct sn_record_optio
 	return status;
 }
 
+/* --kernel and what goes with it: the rest would trace or sample a program of its own. */
+static sn_status kernel_options_read(const struct sn_args *args, struct sn_record_options *o,
+				     struct sn_error *err)
+{
+	static const char *const others[] = { "collect", "heap",  "mpi",    "sync",	    "io",
+					      "openmp",	 "event", "follow", "packet-signal" };
+	const char *pid = sn_args_value(args, "pid");
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		for (size_t g = 0; g < args->given_count; g++)
+			if (!strcmp(args->command->options[args->given[g].option].name, others[i]))
+				return sn_error_set(err, SN_ERR_USAGE,
+						    "--%s is of a program; --kernel measures the "
+						    "kernel alone",
+						    others[i]);
+	if (sn_launch_is_rank())
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"--kernel measures this machine, not the ranks of a launch: leave the "
+			"launcher away");
+	if (pid && strcmp(pid, "ALL") != 0)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "--kernel takes all CPUs, with --pid ALL user code too, not "
+				    "process '%s'",
+				    pid);
+	o->kernel_with_user = pid != NULL;
+	o->pid = args->operand_count ? 0 : -1;
+	return SN_OK;
+}
+
 static sn_status options_read(const struct sn_args *args, struct sn_record_options *o,
 			      struct sn_error *err)
 {
@@ -301,6 +334,15 @@ static sn_status options_read(const struct sn_args *args, struct sn_record_optio
 	double max_mb;
 	sn_status status;
 
+	o->kernel = args->command == &sn_command_record && sn_args_flag(args, "kernel");
+	if (o->kernel) {
+		status = kernel_options_read(args, o, err);
+		if (status != SN_OK)
+			return status;
+		pid = NULL;
+	} else if (pid && !strcmp(pid, "ALL")) {
+		return sn_error_set(err, SN_ERR_USAGE, "--pid ALL goes with --kernel");
+	}
 	if (pid && args->operand_count)
 		return sn_error_set(err, SN_ERR_USAGE,
 				    "--pid takes a process that runs already: leave '%s' away",
@@ -308,7 +350,7 @@ static sn_status options_read(const struct sn_args *args, struct sn_record_optio
 	if (pid && ((o->pid = (pid_t)strtol(pid, &end, 10)) <= 0 || *end))
 		return sn_error_set(err, SN_ERR_USAGE,
 				    "--pid takes the number of a process, not '%s'", pid);
-	if (!pid && !args->operand_count)
+	if (!pid && !args->operand_count && !o->kernel)
 		return sn_error_set(err, SN_ERR_USAGE,
 				    "what shall be run? sonde %s -- PROGRAM ARGS",
 				    args->command->name);
@@ -324,6 +366,10 @@ static sn_status options_read(const struct sn_args *args, struct sn_record_optio
 	if (status == SN_OK)
 		status = rate_parse(o->clock, &o->rate_hz, err);
 	o->is_rate_auto = !strcmp(o->clock, "auto");
+	if (status == SN_OK && o->kernel && !(o->rate_hz > 0))
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"--kernel is a clock profile: --clock off leaves nothing of it");
 	if (status == SN_OK)
 		status = follow_check(o->follow, err);
 	if (status == SN_OK)
@@ -473,6 +519,10 @@ static int record_run(const struct sn_args *args)
 
 static const struct sn_option record_options[] = {
 	SN_RECORD_OPTIONS,
+	{ "kernel", 0, NULL,
+	  "sample the kernel on all CPUs in place of a program, while PROGRAM runs or for --duration; "
+	  "with --pid ALL, user code too; for root",
+	  NULL },
 	{ "dry-run", 0, NULL,
 	  "say what would be measured, by what and at what cost, and do not run", NULL },
 	{ 0 }
@@ -490,17 +540,22 @@ const struct sn_command sn_command_record = {
 		"record into one experiment.\n\n"
 		"Interrupting it (Ctrl-C, a batch system's SIGTERM) interrupts the program and "
 		"leaves a whole experiment.\n\n"
+		"With --kernel the kernel is sampled on all CPUs (root): its functions with their "
+		"callers, by task; the program is what loads it, and may be left out with "
+		"--duration or Ctrl-C.\n\n"
 		"Static programs, and with --pid processes that run already, are sampled from "
 		"outside through the kernel; what that cannot give is said in the summary.",
 	.options = record_options,
 	.examples =
-		(const char *const[]){ "sonde record ./app -n 2000", "record every sample it can",
-				       "sonde record --clock on -o before ./app",
-				       "100 samples a second into the folder 'before'",
-				       "mpirun -n 64 sonde record ./app",
-				       "one experiment of 64 ranks",
-				       "sonde record --pid 4711 --duration 10",
-				       "ten seconds of a process that runs already", NULL },
+		(const char *const[]){
+			"sonde record ./app -n 2000", "record every sample it can",
+			"sonde record --clock on -o before ./app",
+			"100 samples a second into the folder 'before'",
+			"mpirun -n 64 sonde record ./app", "one experiment of 64 ranks",
+			"sonde record --pid 4711 --duration 10",
+			"ten seconds of a process that runs already",
+			"sonde record --kernel --pid ALL --duration 10",
+			"ten seconds of the kernel and of all tasks, on all CPUs", NULL },
 	.stops_at_operand = true,
 	.run = record_run,
 };

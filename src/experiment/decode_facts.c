@@ -54,6 +54,8 @@ static void map_decode(struct image *image, const struct sn_record_map *map)
 		path = (char *)"[jit]";
 		mapping.load_bias = 0; /* generated code has no other address than its own */
 	}
+	if (map->header.flags & SN_RECORD_MAP_KERNEL)
+		kind = SN_MODULE_KERNEL;
 	if (kind == SN_MODULE_FILE && (sn_ends_with(path, "/libsonde-runtime.so") ||
 				       sn_ends_with(path, "/libsonde-runtime-trace.so") ||
 				       sn_ends_with(path, "/libsonde-runtime-heap.so") ||

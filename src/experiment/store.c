@@ -396,6 +396,7 @@ static const char *const our_names[] = {
 	"*.data",	  /* record, import */
 	"*.trace",	  /* record of what it traced */
 	"*.reduced",	  /* reduce: sums of a node's ranks */
+	"kernel.symbols", /* record --kernel: names of the functions that were met */
 	"roofs.tsv",	  /* record: what the machine can do */
 	"untouched.tsv",  /* decan: what loops took before they ran as copies */
 	"*.monitor",	  /* the runtime, under an agent */

@@ -36,6 +36,8 @@ struct sn_structures {
 	SN_VEC(struct source_map) source_maps;
 	SN_VEC(struct jit_list) jits; /* names of generated code */
 	bool has_looked_for_jits;
+	struct sn_jit *kernel; /* names of the kernel's functions (record --kernel); NULL: none */
+	bool has_looked_for_kernel;
 };
 
 struct sn_structures *sn_structures_new(const struct sn_experiment *experiment)
@@ -61,6 +63,7 @@ void sn_structures_free(struct sn_structures *s)
 	for (size_t i = 0; i < s->jits.count; i++)
 		sn_jit_free(s->jits.items[i].jit);
 	sn_vec_free(&s->jits);
+	sn_jit_free(s->kernel);
 	sn_vec_free(&s->source_maps);
 	sn_arena_free(&s->arena);
 	free(s);
@@ -258,6 +261,36 @@ static bool jit_resolve(const struct sn_structures *s, uint32_t process, uint64_
 	return true;
 }
 
+/* ---- the kernel ---- */
+
+/* Those that samples met, as record wrote them. */
+static void kernel_list_read(struct sn_structures *s)
+{
+	struct sn_text path = { 0 };
+	struct sn_error err;
+
+	s->has_looked_for_kernel = true;
+	sn_text_addf(&path, "%s/kernel.symbols", s->experiment->path);
+	if (sn_jit_read(path.chars, &s->kernel, &err) != SN_OK)
+		s->kernel = NULL;
+	sn_text_free(&path);
+}
+
+static bool kernel_resolve(const struct sn_structures *s, uint64_t link_addr,
+			   struct sn_resolved *out)
+{
+	const struct sn_jit_symbol *symbol =
+		s->kernel ? sn_jit_symbol_at(s->kernel, link_addr, 0) : NULL;
+
+	if (!symbol)
+		return false;
+	out->function_link_addr = symbol->load_addr;
+	out->scope_count = 1;
+	out->loop_count = 0;
+	out->scopes[0] = (struct sn_resolved_scope){ .name = symbol->name };
+	return true;
+}
+
 static void prepare(void *context, uint32_t module, const uint64_t *link_addrs, size_t count)
 {
 	struct sn_structures *s = context;
@@ -268,6 +301,9 @@ static void prepare(void *context, uint32_t module, const uint64_t *link_addrs, 
 		jit_lists_find(s);
 	if (sn_module_is_generated(&s->experiment->modules.items[module]) && !s->jits.count)
 		s->warnings[module] = unlisted_warning(s);
+	if (s->experiment->modules.items[module].kind == SN_MODULE_KERNEL &&
+	    !s->has_looked_for_kernel)
+		kernel_list_read(s);
 	if (!s->of_module[module])
 		s->of_module[module] = structure_open(s, module, link_addrs, count);
 	structure = s->of_module[module];
@@ -348,6 +384,8 @@ static bool resolve(void *context, uint32_t process, uint32_t module, uint64_t l
 
 	if (sn_module_is_generated(&s->experiment->modules.items[module]))
 		return jit_resolve(s, process, link_addr, out);
+	if (s->experiment->modules.items[module].kind == SN_MODULE_KERNEL)
+		return kernel_resolve(s, link_addr, out);
 	if (!structure || !sn_structure_locate(structure, link_addr, &s->location))
 		return false;
 	out->function_link_addr = s->location.function->link_addr;

@@ -10,6 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "record/redact.h"
+
 size_t sn_proc_read(pid_t pid, pid_t tid, const char *name, char *out, size_t size)
 {
 	char path[96];
@@ -89,4 +94,48 @@ void sn_proc_switches(pid_t pid, pid_t tid, uint64_t *voluntary, uint64_t *invol
 	at = strstr(text, "\nnonvoluntary_ctxt_switches:");
 	if (at)
 		*involuntary = strtoull(at + 28, NULL, 10);
+}
+
+/* A title in place of a command line (setproctitle) is one word, as it stands. */
+static bool title_take(sn_strings *words, const uint8_t *bytes, size_t length)
+{
+	char *title = sn_alloc_zeroed(length + 1, 1);
+	bool is_title;
+
+	memcpy(title, bytes, length);
+	is_title = sn_process_title(title, length);
+	if (is_title) {
+		while (words->count)
+			free(words->items[--words->count]);
+		sn_vec_push(words, sn_strdup(title));
+	}
+	free(title);
+	return is_title;
+}
+
+sn_status sn_proc_words(pid_t pid, sn_strings *words, bool *has_title, struct sn_error *err)
+{
+	struct sn_text path = { 0 };
+	struct sn_file_view view;
+	sn_status status;
+
+	sn_text_addf(&path, "/proc/%d/cmdline", (int)pid);
+	status = sn_file_map(path.chars, &view, NULL);
+	sn_text_free(&path);
+	if (status != SN_OK)
+		return sn_error_set(err, SN_ERR_NOT_FOUND, "there is no process %d", (int)pid);
+	for (size_t at = 0; at < view.length;) {
+		char *word = strndup((const char *)view.bytes + at, view.length - at);
+
+		at += strlen(word) + 1;
+		sn_vec_push(words, word);
+	}
+	*has_title |= title_take(words, view.bytes, view.length);
+	sn_file_unmap(&view);
+	if (!words->count)
+		return sn_error_set(err, SN_ERR_UNSUPPORTED,
+				    "process %d has no program (it has ended, or is the kernel's)",
+				    (int)pid);
+	sn_vec_push(words, NULL);
+	return SN_OK;
 }

@@ -9,6 +9,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/error.h"
+#include "base/vec.h"
+
 /** Reads /proc/PID/NAME or /proc/PID/task/TID/NAME, at most `size` - 1 bytes and a zero. */
 size_t sn_proc_read(pid_t pid, pid_t tid, const char *name, char *out, size_t size);
 
@@ -30,5 +33,10 @@ bool sn_proc_schedstat(pid_t pid, pid_t tid, int64_t *cpu_ns, int64_t *wait_ns);
 
 /** Context switches since the thread's start; left alone if it is gone. */
 void sn_proc_switches(pid_t pid, pid_t tid, uint64_t *voluntary, uint64_t *involuntary);
+
+/** The command line of a process, ended by NULL; [0] is never missing. `*has_title`: it is one word that the process
+ * wrote over it (setproctitle). SN_ERR_NOT_FOUND: no such process; SN_ERR_UNSUPPORTED: it has none. The caller frees
+ * the words in either case. */
+sn_status sn_proc_words(pid_t pid, sn_strings *words, bool *has_title, struct sn_error *err);
 
 #endif

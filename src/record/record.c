@@ -28,11 +28,13 @@
 #include "record/cost.h"
 #include "record/drain.h"
 #include "record/feeder.h"
+#include "record/kernel.h"
 #include "record/launch_key.h"
 #include "record/monitored.h"
 #include "record/live_folder.h"
 #include "record/neighbours.h"
 #include "record/outside.h"
+#include "record/outside_proc.h"
 #include "record/plans.h"
 #include "record/redact.h"
 #include "record/settings.h"
@@ -69,6 +71,7 @@ struct recording {
 	bool is_outside; /* no runtime in the target: sampled by us */
 	bool is_stopped; /* a signal ended the sampling of a process that runs on */
 	struct sn_outside *outside;
+	struct sn_kernel *kernel;	  /* in place of it: --kernel */
 	int counter_fds[SN_COUNTERS_MAX]; /* events that count beside options->counters */
 	sn_strings words;		  /* of a process that runs already */
 	bool has_title;			  /* which is the only word: it is no shell's */
@@ -242,6 +245,23 @@ static void outside_feed(void *context)
 	sn_feeder_feed(context);
 }
 
+static sn_status kernel_open(struct recording *r, struct sn_error *err)
+{
+	struct sn_kernel_options options = {
+		.with_user = r->options->kernel_with_user,
+		.starts_paused = r->options->delay_s > 0 || r->options->starts_paused,
+		.rate_hz = r->later_ns ? 1000700000.0 / (double)r->later_ns : r->options->rate_hz,
+		.folder = r->live.path.chars,
+		.experiment = r->result->experiment_path.chars,
+		.host = r->host,
+		.rank = r->result->rank,
+		.feed = outside_feed,
+		.feed_context = &r->feeder
+	};
+
+	return sn_kernel_open(&options, &r->kernel, err);
+}
+
 /* Events on all threads of `pid`; a child of ours still stands before its exec. */
 static sn_status outside_open(struct recording *r, pid_t pid, bool is_before_exec,
 			      struct sn_error *err)
@@ -260,7 +280,8 @@ static sn_status outside_open(struct recording *r, pid_t pid, bool is_before_exe
 		.feed_context = &r->feeder
 	};
 
-	return sn_outside_open(&options, &r->outside, err);
+	return r->options->kernel ? kernel_open(r, err)
+				  : sn_outside_open(&options, &r->outside, err);
 }
 
 /* Forks and execs; a failed exec comes back through a pipe that a successful one closes. */
@@ -312,7 +333,7 @@ static sn_status target_start(struct recording *r, struct sn_error *err)
 		r->result->exit_code = SN_EXIT_NOT_EXECUTABLE;
 		return sn_error_errno(err, "cannot run '%s'", r->target.path);
 	}
-	return r->is_outside ? sn_outside_begin(r->outside, err) : SN_OK;
+	return r->outside ? sn_outside_begin(r->outside, err) : SN_OK;
 }
 
 static sn_status attach(struct recording *r, struct sn_error *err)
@@ -329,6 +350,8 @@ static void pause_all(struct recording *r, bool is_paused)
 	sn_feeder_pause(&r->feeder, is_paused);
 	if (r->outside)
 		sn_outside_pause(r->outside, is_paused);
+	if (r->kernel)
+		sn_kernel_pause(r->kernel, is_paused);
 }
 
 /* They stay blocked when the recording is over: an interrupt that ended the target is not to end what is
@@ -433,12 +456,25 @@ static bool round_go(struct recording *r)
 		signal_pass_on(r, &info);
 	if (r->outside)
 		is_alive = sn_outside_drain(r->outside);
+	if (r->kernel)
+		sn_kernel_drain(r->kernel);
 	sn_feeder_feed(&r->feeder);
 	sn_steer_tick(r->options->steer);
 	if (r->options->round)
 		r->options->round(r->options->context);
 	limits_look(r);
 	return is_alive;
+}
+
+/* The target's own account is none of the kernel's profile. */
+static void kernel_end(struct recording *r)
+{
+	if (!r->kernel)
+		return;
+	sn_kernel_close(r->kernel);
+	r->kernel = NULL;
+	r->launch.tree_user_ns = r->launch.tree_system_ns = -1;
+	r->launch.others_share = -1;
 }
 
 static void target_wait(struct recording *r)
@@ -471,6 +507,7 @@ static void target_wait(struct recording *r)
 	if (r->outside)
 		sn_outside_close(r->outside, status, &usage);
 	r->outside = NULL;
+	kernel_end(r);
 }
 
 /* A process that is not ours: until it ends, or we are told to. */
@@ -480,8 +517,10 @@ static void attached_wait(struct recording *r)
 		;
 	r->launch.elapsed_ns = sn_clock_ns(CLOCK_MONOTONIC) - (int64_t)r->started_ns;
 	r->result->exit_code = SN_EXIT_OK;
-	sn_outside_close(r->outside, 0, NULL);
+	if (r->outside)
+		sn_outside_close(r->outside, 0, NULL);
 	r->outside = NULL;
+	kernel_end(r);
 }
 
 /* Children in the background may be just about to end; nobody waits longer than a moment. */
@@ -609,6 +648,7 @@ static void recording_free(struct recording *r)
 	sn_vec_free_owned(&r->words);
 	if (r->outside)
 		sn_outside_close(r->outside, 0, NULL);
+	kernel_end(r);
 	if (r->feeder.folder)
 		sn_feeder_close(&r->feeder);
 	if (r->signal_fd > 0)
@@ -645,62 +685,28 @@ static sn_status limits_raise(struct recording *r, struct sn_error *err)
 			    (unsigned long long)r->caller_file_size.rlim_cur / 1024);
 }
 
-/* A title in place of a command line (setproctitle) is one word, as it stands. */
-static void title_take(struct recording *r, const uint8_t *bytes, size_t length)
-{
-	char *title = sn_alloc_zeroed(length + 1, 1);
-
-	memcpy(title, bytes, length);
-	if (sn_process_title(title, length)) {
-		while (r->words.count)
-			free(r->words.items[--r->words.count]);
-		sn_vec_push(&r->words, sn_strdup(title));
-		r->has_title = true;
-	}
-	free(title);
-}
-
-/* The command line of a process that runs already, ended by NULL; [0] is never missing. */
-static sn_status words_read(struct recording *r, struct sn_error *err)
-{
-	struct sn_text path = { 0 };
-	struct sn_file_view view;
-	sn_status status;
-
-	sn_text_addf(&path, "/proc/%d/cmdline", (int)r->options->pid);
-	status = sn_file_map(path.chars, &view, NULL);
-	sn_text_free(&path);
-	if (status != SN_OK)
-		return sn_error_set(err, SN_ERR_NOT_FOUND, "there is no process %d",
-				    (int)r->options->pid);
-	for (size_t at = 0; at < view.length;) {
-		char *word = strndup((const char *)view.bytes + at, view.length - at);
-
-		at += strlen(word) + 1;
-		sn_vec_push(&r->words, word);
-	}
-	title_take(r, view.bytes, view.length);
-	sn_file_unmap(&view);
-	if (!r->words.count)
-		return sn_error_set(err, SN_ERR_UNSUPPORTED,
-				    "process %d has no program (it has ended, or is the kernel's)",
-				    (int)r->options->pid);
-	sn_vec_push(&r->words, NULL);
-	return SN_OK;
-}
-
 static sn_status target_find(struct recording *r, struct sn_error *err)
 {
 	sn_status status;
 
 	r->target.exit_code = SN_EXIT_NOT_MEASURED;
+	if (r->options->kernel && r->options->pid) {
+		r->is_outside = true;
+		sn_vec_push(&r->words, sn_strdup("kernel"));
+		sn_vec_push(&r->words, NULL);
+		return SN_OK;
+	}
 	if (r->options->pid) {
 		r->is_outside = true;
 		for (size_t i = 0; i < SN_COUNTERS_MAX; i++)
 			r->counter_fds[i] = -1; /* only its threads' own events count */
-		return words_read(r, err);
+		return sn_proc_words(r->options->pid, &r->words, &r->has_title, err);
 	}
 	status = sn_target_find(r->options->arguments[0], &r->target, err);
+	if (status == SN_OK && r->options->kernel) {
+		r->is_outside = true; /* nothing is loaded into it, whatever it is */
+		return SN_OK;
+	}
 	return status != SN_OK ? status : refuse_if_not_measurable(r, err);
 }
 
@@ -751,7 +757,8 @@ sn_status sn_record_run(const struct sn_record_options *options, struct sn_recor
 		result->elapsed_ns = r.launch.elapsed_ns;
 		if (options->steer)
 			sn_steer_end(options->steer);
-		stragglers_wait(&r);
+		if (!options->kernel)
+			stragglers_wait(&r);
 		sn_counters_count_end(&options->counters, r.counter_fds, &r.launch);
 	}
 	result->data_bytes = sn_drain_end(r.drain, &r.launch);

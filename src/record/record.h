@@ -26,7 +26,11 @@ struct sn_record_options {
 	char *const
 		*arguments; /* the target's words, ended by NULL; [0] is looked up as exec does */
 	pid_t pid;	    /* not 0: a process that runs already; `arguments` is not used */
-	const char *output; /* -o, or NULL */
+	/* the kernel on all CPUs is measured, while the target runs or (pid -1) until --duration is over or a signal
+	 * says so; the target itself is not */
+	bool kernel;
+	bool kernel_with_user; /* user code of all processes, too, as one row */
+	const char *output;    /* -o, or NULL */
 	const char *key;   /* of the launch whose experiment this one is part of; NULL: found out */
 	const char *label; /* or NULL */
 	const char *clock; /* as given: "hi", "250", ...; for the launch file */

@@ -289,6 +289,7 @@ enum sn_record_map_flags {
 	SN_RECORD_MAP_VDSO = 2,
 	SN_RECORD_MAP_ANONYMOUS = 4, /* executable memory without a file: JIT */
 	SN_RECORD_MAP_DELETED = 8,   /* the file was gone already */
+	SN_RECORD_MAP_KERNEL = 16,   /* the kernel's: "[kernel]", "[ext4]"; addresses are its own */
 };
 
 /** An executable range of a module, mapped from time_ns on. */
