@@ -23,8 +23,9 @@
 	50000000LL /* how long a phase's end may stop a thread, unless told else */
 
 enum {
-	SN_MONITOR_VERSION = 2,
+	SN_MONITOR_VERSION = 3,
 	SN_MONITOR_REQUESTS_MAX = 8,
+	SN_MONITOR_PERIOD_TIMES_MAX = 8,
 	SN_MONITOR_THREADS_MAX = 1024, /* by index of the data file; others have no slab */
 	SN_MONITOR_TEXT_MAX = 256,
 	SN_MONITOR_WAKE_MS = 100, /* how often a stopped thread looks whether the agent lives */
@@ -71,6 +72,8 @@ struct sn_monitor_table {
 	uint32_t first, last; /* executions, both included */
 	uint32_t request_count;
 	struct sn_monitor_request requests[SN_MONITOR_REQUESTS_MAX];
+	uint32_t
+		period_times; /* samples are so many times as far apart as the recording asked for; 0 and 1: as it did */
 	int64_t stop_ns; /* how long the end of `last` may stop the thread; 0: not at all */
 	/* by the process */
 	_Atomic int64_t begun_ns, ended_ns; /* of the executions; CLOCK_MONOTONIC */
@@ -78,6 +81,8 @@ struct sn_monitor_table {
 	 * table over too late for `first`, and a heartbeat may end several at once */
 	_Atomic uint32_t begun, ended;
 	_Atomic uint64_t minor_faults[2], major_faults[2]; /* of the process, at begin and end */
+	/* what the runtime has taken until then, by its own count, without what delivers signals: handlers and hooks; traces */
+	_Atomic uint64_t overhead_ns[2], traced_ns[2];
 };
 
 /** What the kernel has counted of a thread where the sources went on [0] and off [1]. -1: unknown. */

@@ -41,6 +41,8 @@ def whole(t, found, name):
     steps = {r['step'] for r in found['properties']}
     had = sum(s['executions'] for s in found['steps'])
     t.check(len(every) >= 3 and had == sum(w[2] for w in every) and len(steps) > 1, f'{name}: each step keeps its own executions', found['steps'], every)
+    shares = [s['overhead_share'] for s in found['steps'] if s['executions']]
+    t.check(all(0 < s <= 1 for s in shares) and len(set(shares)) == len(shares), f'{name}: each step has its own cost', found['steps'])
     length = sum(w[1] - w[0] for w in spans) / 1e9
     t.check(found['phase']['executions'] == sum(w[2] for w in spans) and
             abs(found['phase']['mean_s'] * found['phase']['executions'] - length) < 1e-6, f'{name}: rows are of all executions', found['phase'], spans)
@@ -88,6 +90,7 @@ def calls(t):
         t.check(not any(n['property'] == name for n in found['not_measurable']), f'{what}: it is measurable', found['not_measurable'])
     done = t.run('search', '--format', 'json', '--budget', '0', '--threshold', '0.001', '--phase', 'step', app, 'heap', '500')
     found = json.loads(done.stdout)
+    t.check(done.stderr.count('samples took') == 1, 'samples that take more than the budget are taken less often, which is told', done.stderr)
     t.check('values of heap are refused' in done.stderr and 'HeapChurn' in [n['property'] for n in found['not_measurable']] and
             not any('heap' in r['sources'] for r in found['properties']), 'what took more than the budget is refused, and named', done.stderr)
 

@@ -229,22 +229,30 @@ static void close_perf(struct sn_thread *self)
 	close_event(&clock->events[1]);
 }
 
+/* An agent may have asked for fewer. */
+static uint64_t times(uint64_t period_ns)
+{
+	uint32_t times = atomic_load_explicit(&sn_state->period_times, memory_order_relaxed);
+
+	return times > 1 ? times * period_ns : period_ns;
+}
+
 uint64_t sn_events_asked_ns(const struct sn_thread *self)
 {
 	const struct sn_clock *clock = sn_clock_of(self);
 	const struct sn_settings *asked = &sn_config.settings;
 
-	return asked->period_later_ns &&
-			       clock->claimed_user_ns + clock->claimed_system_ns >= asked->burst_ns
-		       ? asked->period_later_ns
-		       : asked->period_ns;
+	return times(asked->period_later_ns && clock->claimed_user_ns + clock->claimed_system_ns >=
+						       asked->burst_ns
+			     ? asked->period_later_ns
+			     : asked->period_ns);
 }
 
 uint64_t sn_events_timer_ns(void)
 {
 	const struct sn_settings *asked = &sn_config.settings;
 
-	return asked->period_later_ns ? asked->period_later_ns : asked->period_ns;
+	return times(asked->period_later_ns ? asked->period_later_ns : asked->period_ns);
 }
 
 /* Two to four thirds of the mean: whatever a program repeats within a period, a sample meets it

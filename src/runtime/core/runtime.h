@@ -147,6 +147,8 @@ struct sn_state {
 	_Atomic uint32_t has_finished;
 	/* raised where an agent has the sources begin and end (wire/monitor.h): what is counted up begins anew there */
 	_Atomic uint32_t windows;
+	/* samples are so many times as far apart as the settings say; 0: as they do */
+	_Atomic uint32_t period_times;
 	_Atomic uint32_t
 		traces_off; /* bits by enum sn_trace_kind: that it wants off at the moment */
 };

@@ -42,10 +42,22 @@ void sn_monitor_account_of(struct sn_thread *thread, uint32_t number, int end)
 	slab_fill(thread, number, end, true);
 }
 
+/* By the counter's rate since the image began. */
+static uint64_t ns_of_ticks(uint64_t ticks)
+{
+	uint64_t passed = __builtin_ia32_rdtsc() - sn_config.start_tsc;
+	int64_t passed_ns = sn_now_ns() - sn_config.start_tsc_ns;
+
+	return passed && passed_ns > 0
+		       ? (uint64_t)((double)ticks * (double)passed_ns / (double)passed)
+		       : 0;
+}
+
 void sn_monitor_accounts(struct sn_thread *self, struct sn_monitor_table *table, uint32_t number,
 			 int end)
 {
 	uint32_t count = atomic_load(&sn_state->next_block), read = 0;
+	const struct sn_data_header *header = sn_header();
 	struct rusage usage;
 
 	(void)self;
@@ -55,6 +67,8 @@ void sn_monitor_accounts(struct sn_thread *self, struct sn_monitor_table *table,
 		if (thread && atomic_load(&thread->is_live) == 1)
 			slab_fill(thread, number, end, read++ < SCHEDSTAT_MOST);
 	}
+	table->overhead_ns[end] = header->overhead_ns;
+	table->traced_ns[end] = ns_of_ticks(header->trace_ticks);
 	if (SYS(getrusage, RUSAGE_SELF, &usage) != 0)
 		return;
 	table->minor_faults[end] = (uint64_t)usage.ru_minflt;

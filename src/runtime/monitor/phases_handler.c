@@ -95,6 +95,9 @@ static void sources_begin(struct sn_thread *self, uint32_t execution, int64_t no
 	atomic_store_explicit(&table->begun, execution, memory_order_relaxed);
 	atomic_store_explicit(&table->begun_ns, now_ns, memory_order_relaxed);
 	sn_monitor_traces_keep(table);
+	if (table->period_times <= SN_MONITOR_PERIOD_TIMES_MAX)
+		atomic_store_explicit(&sn_state->period_times, table->period_times,
+				      memory_order_relaxed);
 	if (wants(table, SN_MONITOR_SAMPLES)) {
 		atomic_fetch_and(&sn_header()->is_paused, ~(uint32_t)SN_PAUSED_BY_LAUNCHER);
 		threads_resume(self);

@@ -3,8 +3,10 @@
  * processes by rank or order, threads by their order in the process.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "search/evidence/sources.h"
 
 /* The thread at the same place in its process; SN_ALL: there is none. */
@@ -68,12 +70,84 @@ static void complete_columns_join(struct sn_tables *to, const struct sn_tables *
 	}
 }
 
+/* ---- how sure a value of another start is ---- */
+
+/* Samples of each region with what it calls; NULL: there is no recorded run behind the tables. */
+static double *samples_of(const struct sn_recorded *r)
+{
+	double *samples;
+
+	if (!r->region_ns)
+		return NULL;
+	samples = sn_alloc_zeroed(r->tables->members[SN_KEY_REGION].count + 1, sizeof(*samples));
+	for (size_t i = 0; i < r->cells.count; i++) {
+		const struct sn_stack_facts *facts = &r->stacks[r->cells.items[i].stack];
+
+		for (uint32_t k = 0; k < facts->count; k++)
+			samples[r->stack_regions.items[facts->first + k]] +=
+				(double)r->cells.items[i].samples;
+	}
+	return samples;
+}
+
+struct starts {
+	const struct sn_recorded *to, *from;
+	double *to_samples, *from_samples;
+	double longer;
+};
+
+static uint32_t region_or_program(uint32_t region)
+{
+	return region == SN_ALL ? SN_REGION_PROGRAM : region;
+}
+
+/* Half the width of an interval over the value: the two starts' times in the region, each over its phase, differ by so much, or by
+ * what their samples leave open if that is more. NaN: not known. */
+static double doubt_of(const struct starts *s, const uint32_t from_keys[SN_KEYS],
+		       const uint32_t to_keys[SN_KEYS])
+{
+	uint32_t from = region_or_program(from_keys[SN_KEY_REGION]);
+	uint32_t to = region_or_program(to_keys[SN_KEY_REGION]);
+	double other, own, observed;
+
+	if (!s->to_samples || !s->from_samples)
+		return NAN;
+	other = (double)s->from->region_ns[from] * s->longer;
+	own = (double)s->to->region_ns[to];
+	observed = s->to_samples[to] > 0 && s->from_samples[from] > 0
+			   ? 1.96 * sqrt(1 / s->to_samples[to] + 1 / s->from_samples[from])
+			   : 0;
+	return fmin(1, own > 0 ? fmax(fabs(other - own) / own, observed) : 1);
+}
+
+/* The doubt is of all threads alike: their errors, which are added up as if they were each by chance, come to it. */
+static void doubt_add(const struct starts *s, const uint32_t from_keys[SN_KEYS],
+		      struct sn_value *value)
+{
+	double doubt = doubt_of(s, from_keys, value->keys), own = value->error;
+	const struct sn_member *process = value->keys[SN_KEY_PROCESS] == SN_ALL
+						  ? NULL
+						  : &s->to->tables->members[SN_KEY_PROCESS]
+							     .items[value->keys[SN_KEY_PROCESS]];
+
+	if (isnan(doubt))
+		return;
+	if (isnan(own))
+		own = value->samples > 0 ? 1.96 * fabs(value->value) / sqrt(value->samples) : 0;
+	if (value->keys[SN_KEY_THREAD] != SN_ALL && process)
+		doubt *= sqrt((double)process->thread_count);
+	value->error = hypot(own, doubt * fabs(value->value));
+}
+
 void sn_recorded_join(struct sn_recorded *to, const struct sn_recorded *from,
 		      const struct sn_source *source)
 {
 	const struct sn_tables *other = from->tables;
 	uint32_t of_source = sn_tables_source(from->tables, source->name);
 	double longer = to->tables->phase_s / other->phase_s;
+
+	struct starts starts = { to, from, samples_of(to), samples_of(from),
+				 longer > 0 && isfinite(longer) ? longer : 1 };
 
 	complete_columns_join(to->tables, other, source->gives);
 	for (size_t i = 0; i < other->values.count; i++) {
@@ -86,7 +160,11 @@ void sn_recorded_join(struct sn_recorded *to, const struct sn_recorded *from,
 		value.source = sn_tables_source(to->tables, source->name);
 		if (longer > 0 && isfinite(longer) && is_among(column, source->times))
 			value.value *= longer;
-		if (keys_translate(to->tables, other, other->values.items[i].keys, value.keys))
-			sn_tables_add(to->tables, &value);
+		if (!keys_translate(to->tables, other, other->values.items[i].keys, value.keys))
+			continue;
+		doubt_add(&starts, other->values.items[i].keys, &value);
+		sn_tables_add(to->tables, &value);
 	}
+	free(starts.to_samples);
+	free(starts.from_samples);
 }

@@ -151,7 +151,8 @@ void sn_recorded_add(struct sn_recorded *recorded, uint32_t column, uint32_t sou
 struct sn_source;
 /** Adds the values that a source (evidence/sources.h) has in another run of the same program. What only the
  *  other run knows (a region that no sample met here) is left out. The source's `times` keep their share of
- *  the phase: one that takes twice as long has twice the waiting. */
+ *  the phase: one that takes twice as long has twice the waiting. Two starts are not one: a value's error is at least what the
+ *  two differ by in the time of its region. */
 void sn_recorded_join(struct sn_recorded *recorded, const struct sn_recorded *other,
 		      const struct sn_source *source);
 

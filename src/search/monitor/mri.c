@@ -278,6 +278,7 @@ static void table_write(struct sn_mri *mri, struct sn_mri_process *p, uint32_t f
 		table->requests[table->request_count].source = i;
 		table->requests[table->request_count++].answer = SN_MONITOR_UNANSWERED;
 	}
+	table->period_times = mri->period_times;
 	table->stop_ns = stop_ns;
 	table->begun_ns = table->ended_ns = 0;
 	table->begun = table->ended = 0;
@@ -412,6 +413,10 @@ bool sn_mri_fetch(const struct sn_mri *mri, struct sn_mri_window *out)
 			continue;
 		out->processes++;
 		out->traces &= accepted_of(table);
+		if (table->overhead_ns[1] > table->overhead_ns[0])
+			out->overhead_ns += table->overhead_ns[1] - table->overhead_ns[0];
+		if (table->traced_ns[1] > table->traced_ns[0])
+			out->traced_ns += table->traced_ns[1] - table->traced_ns[0];
 		out->from_ns = from_ns < out->from_ns ? from_ns : out->from_ns;
 		out->to_ns = to_ns > out->to_ns ? to_ns : out->to_ns;
 		out->executions = executions > out->executions ? executions : out->executions;

@@ -42,6 +42,8 @@ struct sn_mri {
 	SN_VEC(struct sn_mri_process) processes;
 	uint32_t
 		traces; /* that are asked for beside samples and accounts: bits 1 << enum sn_monitor_source */
+	uint32_t
+		period_times; /* samples are asked for so many times as far apart as the recording has them; 0: as it does */
 	uint32_t number;  /* of the newest table */
 	uint32_t refused; /* segments that were not as they should be */
 };
@@ -61,6 +63,8 @@ struct sn_mri_faults {
 struct sn_mri_window {
 	int64_t from_ns, to_ns;
 	uint32_t executions, processes;
+	/* what measuring took in all processes, by their own count: handlers and hooks; traces */
+	uint64_t overhead_ns, traced_ns;
 	uint32_t traces; /* that were on in all processes: bits 1 << enum sn_monitor_source */
 	SN_VEC(struct sn_mri_thread) threads;
 	SN_VEC(struct sn_mri_faults) faults; /* one for each process */

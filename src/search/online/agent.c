@@ -108,7 +108,7 @@ static bool is_over(const struct worker *w)
 
 /* The first execution tells how long one takes, and is measured by nobody. What an agent that died has
  * asked for is waited for. */
-static bool request(struct worker *w, uint32_t asked)
+static bool request(struct worker *w, const struct sn_executions *s)
 {
 	bool is_asked = false;
 
@@ -119,7 +119,8 @@ static bool request(struct worker *w, uint32_t asked)
 			return false;
 		if (view.ended) {
 			pthread_mutex_lock(&w->lock);
-			w->mri->traces = sn_traced_requests(asked);
+			w->mri->traces = sn_traced_requests(s->asked);
+			w->mri->period_times = s->period_times;
 			is_asked = sn_mri_measure(w->mri, sn_executions_wanted(view.mean_s),
 						  sn_suspend_ns(w->options->online->suspend));
 			sn_mri_go(w->mri); /* those that are stopped since the step before */
@@ -159,7 +160,7 @@ static bool live_next(struct sn_executions *s, sn_windows *out)
 		w->before.windows.items[w->next_before++] = (struct sn_mri_window){ 0 };
 		return true;
 	}
-	if (!request(w, s->asked) || !window_wait(w, &window))
+	if (!request(w, s) || !window_wait(w, &window))
 		return false;
 	if (sn_spool_window(w->options->experiment_path, &window, &err) == SN_OK) {
 		sn_vec_push(out, window);
@@ -200,6 +201,7 @@ static bool node_next(struct sn_executions *s, sn_windows *out)
 	struct sn_mri_window window = { 0 };
 	bool is_there = false;
 
+	w->mri->period_times = s->period_times;
 	sn_node_want(w->node, true);
 	while (!is_there)
 		if (!node_step(w, &window, &is_there))

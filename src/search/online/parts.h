@@ -34,8 +34,10 @@ struct sn_executions {
 	uint32_t executions;
 	double measured_s;
 	uint32_t available; /* bit i: sn_sources[i] is traced where a step asks for it */
-	uint32_t asked;	    /* those that steps have asked for: they stay on */
-	uint32_t refused;   /* bit i: sn_sources[i] was traced and took more than the budget */
+	uint32_t
+		period_times; /* samples are so many times as far apart as the recording has them; 0: as it does */
+	uint32_t asked;	  /* those that steps have asked for: they stay on */
+	uint32_t refused; /* bit i: sn_sources[i] was traced and took more than the budget */
 };
 
 /** Searches. SN_ERR_NO_DATA: there was no window. */

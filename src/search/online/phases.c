@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/progress.h"
+#include "base/stats.h"
 #include "search/evidence/sources.h"
 #include "search/online/parts.h"
 #include "search/online/traced.h"
@@ -227,6 +228,65 @@ static uint32_t executions_of(const sn_windows *windows)
 	return most;
 }
 
+/* What samples, and what traces, took of the CPU time of some windows, by the runtimes' own count. False: they have none. */
+static bool shares_of(const sn_windows *windows, double *samples, double *traces)
+{
+	double overhead_ns = 0, traced_ns = 0, cpu_ns = 0;
+
+	for (size_t i = 0; i < windows->count; i++) {
+		const struct sn_mri_window *w = &windows->items[i];
+
+		overhead_ns += (double)w->overhead_ns;
+		traced_ns += (double)w->traced_ns;
+		for (size_t k = 0; k < w->threads.count; k++)
+			cpu_ns += fmax(0, (double)w->threads.items[k].cpu_ns);
+	}
+	if (!(overhead_ns > 0) || !(cpu_ns > 0))
+		return false;
+	*samples = fmin(1, sn_overhead_share(overhead_ns, cpu_ns));
+	*traces = fmin(1, sn_overhead_share(traced_ns, cpu_ns));
+	return true;
+}
+
+/* Of agents that do not count it is that of the whole run. */
+static double overhead_of(const sn_windows *windows, const struct sn_analysis *analysis)
+{
+	double samples, traces;
+
+	return shares_of(windows, &samples, &traces) ? fmin(1, samples + traces)
+						     : sn_online_overhead(analysis);
+}
+
+/* Samples cannot be refused as traces are, as all stands on them: half as many are taken from here on. */
+static void samples_bound(struct sn_executions *s, const sn_windows *windows)
+{
+	uint32_t times = s->period_times ? s->period_times : 1;
+	double samples, traces;
+
+	if (!shares_of(windows, &samples, &traces) || samples <= s->options->budget ||
+	    times >= SN_MONITOR_PERIOD_TIMES_MAX)
+		return;
+	if (times == 1 && !s->options->is_quiet)
+		fprintf(stderr,
+			"sonde: samples took %.2f %% of the CPU time of a step, more than the budget of "
+			"%.2f %%: half as many are taken from there on\n",
+			100 * samples, 100 * s->options->budget);
+	s->period_times = 2 * times;
+}
+
+/* A step may have several windows. */
+static void step_add(struct sn_search_step *step, const sn_windows *windows,
+		     const struct sn_executions_part *part)
+{
+	double elapsed_s = part->part.phase_s, all_s = step->elapsed_s + elapsed_s;
+
+	step->overhead_share = (step->overhead_share * step->elapsed_s +
+				overhead_of(windows, part->analysis) * elapsed_s) /
+			       all_s;
+	step->elapsed_s = all_s;
+	step->executions += executions_of(windows);
+}
+
 /* The next windows as values; NULL: there are no more, or they cannot be read. */
 static struct sn_executions_part *part_next(struct sn_executions *s, struct sn_search_step *step,
 					    struct sn_error *err)
@@ -242,9 +302,8 @@ static struct sn_executions_part *part_next(struct sn_executions *s, struct sn_s
 		sn_vec_push(&s->measured, windows);
 		s->executions += executions_of(&windows);
 		s->measured_s += part->part.phase_s;
-		step->executions += executions_of(&windows);
-		step->elapsed_s += part->part.phase_s;
-		step->overhead_share = sn_online_overhead(part->analysis);
+		step_add(step, &windows, part);
+		samples_bound(s, &windows);
 	} else {
 		windows_free(&windows);
 	}

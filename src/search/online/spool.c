@@ -53,8 +53,9 @@ sn_status sn_spool_window(const char *experiment_path, const struct sn_mri_windo
 	sn_status status;
 
 	/* behind a line that a full disk has cut */
-	sn_text_addf(&text, "\nwindow %" PRId64 " %" PRId64 " %u %u %u\n", window->from_ns,
-		     window->to_ns, window->executions, window->processes, window->traces);
+	sn_text_addf(&text, "\nwindow %" PRId64 " %" PRId64 " %u %u %u %" PRIu64 " %" PRIu64 "\n",
+		     window->from_ns, window->to_ns, window->executions, window->processes,
+		     window->traces, window->overhead_ns, window->traced_ns);
 	for (size_t i = 0; i < window->threads.count; i++) {
 		const struct sn_mri_thread *t = &window->threads.items[i];
 
@@ -154,10 +155,11 @@ static void line_read(struct reader *r, const char *line)
 		r->out->restarted += is_again != 0;
 	} else if (sn_starts_with(line, "window ")) {
 		window_drop(r);
-		r->is_open = sscanf(line, "window %" SCNd64 " %" SCNd64 " %u %u %u", &w->from_ns,
-				    &w->to_ns, &w->executions, &w->processes,
-				    &w->traces) >= 4 && /* of older ones nothing was traced */
-			     is_sane(w);
+		r->is_open =
+			sscanf(line, "window %" SCNd64 " %" SCNd64 " %u %u %u %" SCNu64 " %" SCNu64,
+			       &w->from_ns, &w->to_ns, &w->executions, &w->processes, &w->traces,
+			       &w->overhead_ns, &w->traced_ns) >= 4 && /* older ones have no more */
+			is_sane(w);
 	} else if (r->is_open && w->threads.count < THREADS_MOST &&
 		   sscanf(line, "thread %d %d %" SCNd64 " %" SCNd64 " %" SCNd64, &t.pid, &t.tid,
 			  &t.elapsed_ns, &t.cpu_ns, &t.wait_cpu_ns) == 5) {

@@ -29,7 +29,11 @@ void sn_told_window(uint32_t step, const struct sn_mri_window *w, struct sn_text
 		sn_body_u64(out, (uint64_t)t->cpu_ns);
 		sn_body_u64(out, (uint64_t)t->wait_cpu_ns);
 	}
-	sn_body_u32(out, (uint32_t)w->faults.count);
+	sn_body_u32(out, (uint32_t)w->faults.count + 1);
+	/* process 0 is none: an older front passes over it */
+	sn_body_u32(out, 0);
+	sn_body_u64(out, w->overhead_ns);
+	sn_body_u64(out, w->traced_ns);
 	for (size_t i = 0; i < w->faults.count; i++) {
 		sn_body_u32(out, (uint32_t)w->faults.items[i].pid);
 		sn_body_u64(out, w->faults.items[i].minor);
@@ -94,7 +98,12 @@ static void window_read(struct sn_cursor *cur, struct sn_mri_window *w)
 
 		f.minor = sn_cursor_u64(cur);
 		f.major = sn_cursor_u64(cur);
-		sn_vec_push(&w->faults, f);
+		if (f.pid) {
+			sn_vec_push(&w->faults, f);
+			continue;
+		}
+		w->overhead_ns = f.minor;
+		w->traced_ns = f.major;
 	}
 	if (w->from_ns <= 0 || w->to_ns <= w->from_ns || !w->executions || !w->processes)
 		sn_cursor_fail(cur);

@@ -133,6 +133,8 @@ TEST(the_same_executions_of_all_processes)
 	m[1]->ended = 4;
 	m[1]->first_ns = 1000;
 	CHECK_REAL(sn_mri_mean_s(mri), 0.001, 1e-12);
+	mri->traces = 1u << SN_MONITOR_IO | 1u << SN_MONITOR_LOCKS;
+	mri->period_times = 2;
 	CHECK(sn_mri_measure(mri, 10, 99));
 	for (int i = 0; i < 2; i++) {
 		const struct sn_monitor_table *table = &m[i]->tables[m[i]->wanted & 1];
@@ -140,6 +142,8 @@ TEST(the_same_executions_of_all_processes)
 		CHECK_INT(m[i]->wanted, 1);
 		CHECK(table->first == 7 && table->last == 16 && table->stop_ns == 99);
 		CHECK_INT(table->requests[0].source, SN_MONITOR_SAMPLES);
+		CHECK(table->request_count == 4 && table->requests[3].source == SN_MONITOR_LOCKS &&
+		      table->period_times == 2);
 	}
 	CHECK_INT(m[2]->wanted, 0);
 	CHECK(!sn_mri_is_measured(mri));
@@ -152,6 +156,12 @@ TEST(the_same_executions_of_all_processes)
 		table->begun_ns = 2000 + i;
 		table->ended_ns = 9000 + i;
 		table->minor_faults[1] = 5;
+		table->overhead_ns[0] = 100;
+		table->overhead_ns[1] = 140;
+		table->traced_ns[1] = 3;
+		for (uint32_t k = 0; k < table->request_count; k++) /* the first one has no locks */
+			table->requests[k].answer =
+				!i && k == 3 ? SN_MONITOR_NO_SUCH_SOURCE : SN_MONITOR_ACCEPTED;
 		m[i]->slabs[3] = (struct sn_monitor_slab){ .tid = 77,
 							   .generation = 1,
 							   .time_ns = { 10, 110 },
@@ -164,6 +174,8 @@ TEST(the_same_executions_of_all_processes)
 	REQUIRE(sn_mri_fetch(mri, &window));
 	CHECK(window.from_ns == 2000 && window.to_ns == 9001 && window.executions == 10 &&
 	      window.processes == 2);
+	CHECK(window.traces == 1u << SN_MONITOR_IO && window.overhead_ns == 80 &&
+	      window.traced_ns == 6);
 	REQUIRE(window.threads.count == 2 && window.faults.count == 2);
 	m[0]->done = 0; /* of the second one alone it is what its sources were on for */
 	sn_mri_window_free(&window);

@@ -29,9 +29,13 @@ static void folder_remove(const char *path)
 
 static void window_write(const char *path, int64_t from_ns)
 {
-	struct sn_mri_window window = {
-		.from_ns = from_ns, .to_ns = from_ns + 500, .executions = 3, .processes = 1
-	};
+	struct sn_mri_window window = { .from_ns = from_ns,
+					.to_ns = from_ns + 500,
+					.executions = 3,
+					.processes = 1,
+					.traces = 24,
+					.overhead_ns = 900,
+					.traced_ns = 30 };
 	const struct sn_mri_thread thread = { 7, 8, 500, 400, -1 };
 	const struct sn_mri_faults faults = { 7, 20, 1 };
 	struct sn_error err;
@@ -65,6 +69,8 @@ TEST(what_is_written_is_read)
 	CHECK_INT(spool.windows.items[1].threads.items[0].cpu_ns, 400);
 	CHECK_INT(spool.windows.items[1].threads.items[0].wait_cpu_ns, -1);
 	CHECK_INT(spool.windows.items[0].faults.items[0].minor, 20);
+	CHECK(spool.windows.items[1].traces == 24 && spool.windows.items[1].overhead_ns == 900 &&
+	      spool.windows.items[1].traced_ns == 30);
 	CHECK(spool.has_ended && spool.is_found && spool.refused == 2 && spool.executions == 17);
 	CHECK_REAL(spool.mean_s, 0.25, 0);
 	sn_spool_free(&spool);
