@@ -71,6 +71,13 @@ SONDE_NODE=alpha "$@" & first=$!
 SONDE_NODE=beta "$@"; code=$?
 wait $first; exit $code
 '''
+# the same, of a launcher that hands no environment on, as ssh does not
+FAR = '''#!/bin/sh
+far="env -i PATH=$PATH HOME=$HOME LD_LIBRARY_PATH=$LD_LIBRARY_PATH"
+$far SONDE_NODE=alpha "$@" & first=$!
+$far SONDE_NODE=beta "$@"; code=$?
+wait $first; exit $code
+'''
 # seven hosts: by a fan-out of 2 three inner agents, one of which has another above it
 SEVEN = '''#!/bin/sh
 for host in h1 h2 h3 h4 h5 h6; do SONDE_NODE=$host "$@" & done
@@ -167,15 +174,15 @@ def whole(t, app, launcher, starter):
             'for the page, too')
 
 
-def found_phase(t, app, launcher):
+def found_phase(t, app, launcher, agents, folder):
     """What the first start shows to repeat is measured by agents in the second one."""
-    found, err, code = ended(subprocess.Popen([t.sonde, 'search', '--format', 'json', '-o', 'found', '--phase', 'auto', '--launch', launcher, '--agents', 'local', '--steps', '2',
+    found, err, code = ended(subprocess.Popen([t.sonde, 'search', '--format', 'json', '-o', folder, '--phase', 'auto', '--launch', launcher, '--agents', agents, '--steps', '2',
                                                '--threshold', '0', app, '250'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
     t.check(code == 0 and found.get('mode') == 'phases' and found['agents']['joined'] == 2 and found['complete'] and found['exit_status'] == 5,
             '--phase auto with an agent on each host', code, found.get('mode'), found.get('agents'), err)
     name = found['phase']['name'] or ''
     t.check(name in ('step', 'heavy') or 'program' in name, 'the phase is what repeats', name)
-    t.check(err.count('done 250\n') == 2 and found['experiment'] != 'found', 'the output is that of the second start, which is the experiment', err, found['experiment'])
+    t.check(err.count('done 250\n') == 2 and found['experiment'] != folder, 'the output is that of the second start, which is the experiment', err, found['experiment'])
 
 
 def agents_die(t, app, launcher):
@@ -368,7 +375,8 @@ def main():
         t.skip('agents', 'libzmq is not there')
         t.done()
     whole(t, app, launcher, starter)
-    found_phase(t, app, launcher)
+    found_phase(t, app, launcher, 'local', 'found')
+    found_phase(t, app, script('far', FAR), starter + ' {host}', 'far.found')
     agents_die(t, app, launcher)
     inner_agents(t, app)
     networks(t, app)

@@ -181,6 +181,19 @@ def by_line(t, app, source):
     t.check(done.returncode == 0 and found.get('phase', {}).get('line') == line, 'a loop by its line', done.stderr)
 
 
+def by_label(t, app, source):
+    """Without lines a loop is its function and an offset."""
+    bare = os.path.abspath('bare')
+    t.command('strip', '--strip-debug', '-o', bare, app)
+    with open(source) as lines:
+        line = next(i for i, text in enumerate(lines, 1) if '/* the loop */' in text)
+    loops = [json.loads(t.run('structure', '-l', 'loops', '-f', 'json', path).stdout)['rows'] for path in (app, bare)]
+    loop = next(r['loop'] for r in loops[0] if r['line_first'] == line)
+    label = next(r['label'] for r in loops[1] if r['loop'] == loop)
+    found, done = search(t, '--phase', label, '--steps', '1', bare, '120')
+    t.check('+0x' in label and found.get('phase', {}).get('name') == label and found['phase']['executions'] > 0, 'a loop by its label', label, found.get('phase'), done.stderr)
+
+
 def in_a_library(t):
     library = t.compile(COMMON, '-O1', '-g', '-shared', '-fPIC', '-pthread', output='./libsteps.so')
     app = t.compile('void step(void);\nint main(void) { for (int i = 0; i < 60; i++) step(); return 0; }\n', '-O1', library,
@@ -321,6 +334,7 @@ def main():
     app = t.compile(source, '-O1', '-g', '-pthread')
     by_address(t, app)
     by_line(t, app, source)
+    by_label(t, app, source)
     in_a_library(t)
     by_heartbeat(t)
     agents_die(t, app)

@@ -4,12 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <wordexp.h>
 
 #include "base/alloc.h"
 #include "base/spelling.h"
+#include "experiment/store.h"
 #include "record/target.h"
+#include "search/link/uplink.h"
 #include "search/online/hosts_parts.h"
 
 static bool is_shell(const char *word)
@@ -174,22 +177,25 @@ bool sn_hosts_has_launcher(const struct sn_hosts *h)
 
 /* ---- the program ---- */
 
-sn_status sn_hosts_program_start(struct sn_hosts *h, struct sn_error *err)
+/* The launcher's words, what takes part in the search of the folder in `role`, and the program's. */
+static pid_t launch(const struct sn_online_options *options, const char *folder, const char *role)
 {
+	const struct sn_hosts of = { .options = options, .path = (char *)(uintptr_t)folder };
 	sn_strings words = { 0 };
-	char *const *given = h->options->record.arguments;
+	char *const *given = options->record.arguments;
+	pid_t pid;
 
-	for (; *given && *given != h->options->program; given++)
+	for (; *given && *given != options->program; given++)
 		sn_vec_push(&words, sn_strdup(*given));
-	words_add(h, sn_hosts_has_launcher(h) ? "wait" : h->options->agents, &words);
+	words_add(&of, role, &words);
 	for (; *given; given++)
 		sn_vec_push(&words, sn_strdup(*given));
 	sn_vec_push(&words, NULL);
 	fflush(stdout);
-	h->child = fork();
-	if (!h->child) {
-		if (h->options->output_fd != STDOUT_FILENO)
-			dup2(h->options->output_fd, STDOUT_FILENO);
+	pid = fork();
+	if (!pid) {
+		if (options->output_fd != STDOUT_FILENO)
+			dup2(options->output_fd, STDOUT_FILENO);
 		execvp(words.items[0], words.items);
 		fprintf(stderr, "sonde: search: cannot run '%s': %s\n", words.items[0],
 			strerror(errno));
@@ -197,5 +203,54 @@ sn_status sn_hosts_program_start(struct sn_hosts *h, struct sn_error *err)
 	}
 	words.count--;
 	sn_vec_free_owned(&words);
+	return pid;
+}
+
+sn_status sn_hosts_program_start(struct sn_hosts *h, struct sn_error *err)
+{
+	h->child =
+		launch(h->options, h->path, sn_hosts_has_launcher(h) ? "wait" : h->options->agents);
 	return h->child > 0 ? SN_OK : sn_error_errno(err, "search: the program cannot be started");
+}
+
+bool sn_hosts_are_elsewhere(const struct sn_online_options *options)
+{
+	return options->agents && strcmp(options->agents, "local") != 0 &&
+	       options->record.arguments[0] != options->program;
+}
+
+sn_status sn_hosts_record(const struct sn_online_options *options, struct sn_text *path,
+			  int *exit_code, struct sn_error *err)
+{
+	static const int all[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	struct sn_text key = { 0 }, made = { 0 };
+	sigset_t enders;
+	bool is_joined;
+	char *folder = NULL;
+	int status_there = 0;
+	pid_t pid = -1;
+	sn_status status;
+
+	sn_text_addf(&key, "search:%d.%lld", (int)getpid(), (long long)sn_agent_now_ns());
+	status = sn_store_create(options->record.output, options->program, key.chars, &made,
+				 &is_joined, err);
+	if (status == SN_OK && !(folder = realpath(made.chars, NULL)))
+		status = sn_error_errno(err, "search: no folder");
+	if (status == SN_OK && (pid = launch(options, folder, SN_JOIN_RECORD)) < 0)
+		status = sn_error_errno(err, "search: the program cannot be started");
+	if (pid > 0) {
+		sigemptyset(&enders);
+		for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+			sigaddset(&enders, all[i]);
+		sigprocmask(SIG_BLOCK, &enders, NULL);
+		while (waitpid(pid, &status_there, 0) < 0 && errno == EINTR)
+			;
+		*exit_code = WIFEXITED(status_there) ? WEXITSTATUS(status_there)
+						     : 128 + WTERMSIG(status_there);
+		sn_text_add(path, made.chars);
+	}
+	free(folder);
+	sn_text_free(&made);
+	sn_text_free(&key);
+	return status;
 }

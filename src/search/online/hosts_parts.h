@@ -63,6 +63,13 @@ void sn_hosts_agent_launch(struct sn_hosts *hosts, const char *host);
 /** Starts the program's launcher, which starts recordings. */
 sn_status sn_hosts_program_start(struct sn_hosts *hosts, struct sn_error *err);
 
+/** Whether the launcher may start processes of the program on other hosts, or without this command's environment. */
+bool sn_hosts_are_elsewhere(const struct sn_online_options *options);
+/** A start that is recorded without agents: the launcher starts recordings, wherever it starts the program. `path` becomes
+ * the experiment's. Signals that ask for an end are the program's, and stay blocked. Not SN_OK: the program was not started. */
+sn_status sn_hosts_record(const struct sn_online_options *options, struct sn_text *path,
+			  int *exit_code, struct sn_error *err);
+
 /* ---- hosts.c ---- */
 
 /** Takes a result that is new, of a host that is in the list. */

@@ -19,6 +19,7 @@ struct joining {
 	struct sn_phase phase;
 	char name[SN_NODE_NAME], host[256];
 	bool starts_agents;
+	bool has_agents; /* else a recording alone */
 };
 
 static void prepared(void *context, const char *live_folder, const char *experiment_path)
@@ -53,10 +54,12 @@ static int program_run(struct joining *j, const char *folder)
 		sn_file_unmap(&view);
 		record.output = folder;
 		record.key = key.chars;
-		record.is_monitored = true;
-		sn_traced_add(j->options->program, &record);
-		record.prepared = prepared;
-		record.context = j;
+		if (j->has_agents) {
+			record.is_monitored = true;
+			sn_traced_add(j->options->program, &record);
+			record.prepared = prepared;
+			record.context = j;
+		}
 		result.exit_code = SN_EXIT_NOT_MEASURED;
 		status = sn_record_run(&record, &result, &err);
 	}
@@ -73,6 +76,7 @@ int sn_online_join(const struct sn_online_options *options, const char *folder)
 {
 	struct joining j = { .options = options };
 	const bool is_agent = options->agents && !strcmp(options->agents, "alone");
+	const bool is_recording = options->agents && !strcmp(options->agents, SN_JOIN_RECORD);
 	struct sn_error err;
 	int code = SN_EXIT_OK;
 	bool is_local;
@@ -87,7 +91,9 @@ int sn_online_join(const struct sn_online_options *options, const char *folder)
 					     .host = j.host,
 					     .node_name = j.name,
 					     .is_local = is_local };
-	if (sn_phase_find(options->program, options->phase, &j.phase, &err) != SN_OK)
+	j.has_agents = !is_recording;
+	if (!is_recording &&
+	    sn_phase_find(options->program, options->phase, &j.phase, &err) != SN_OK)
 		code = sn_error_print(&err);
 	else if (is_agent)
 		sn_agent_guard(&j.agent);

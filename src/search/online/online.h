@@ -79,7 +79,8 @@ sn_status sn_online_hosts_again(const struct sn_online_options *options, const c
 
 /** Takes part in the search of a folder (an absolute path). By `agents`: "auto", the program is run and recorded, and the
  *  first on its host starts the host's agent; "wait", the same, but somebody else does so; "alone", this process is
- *  the agent. Returns the exit status. */
+ *  the agent; SN_JOIN_RECORD, the program is run and recorded, and there are no agents. Returns the exit status. */
+#define SN_JOIN_RECORD "record"
 int sn_online_join(const struct sn_online_options *options, const char *folder);
 
 #endif

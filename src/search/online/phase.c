@@ -59,6 +59,25 @@ static void functions_find(struct finding *f)
 	}
 }
 
+/* FUNCTION+0xOFFSET, as a loop without lines is called. */
+static void labels_find(struct finding *f)
+{
+	const char *plus = strrchr(f->wanted, '+');
+	size_t length = plus && !strncmp(plus, "+0x", 3) ? (size_t)(plus - f->wanted) : 0;
+
+	for (size_t i = 0; length && i < sn_structure_function_count(f->structure); i++) {
+		const struct sn_function *function = sn_structure_function(f->structure, i);
+
+		if (strncmp(function->name, f->wanted, length) != 0)
+			continue;
+		sn_function_prepare(f->structure, function, SN_PREPARE_ALL);
+		for (uint32_t l = 0; l < function->loop_count; l++)
+			if (!strcmp(function->loops[l].label, f->wanted))
+				match_add(f, function->loops[l].header_link_addr, function->name,
+					  NULL, 0);
+	}
+}
+
 /* ---- FILE:LINE ---- */
 
 static bool is_file(const char *file, const char *wanted, size_t length)
@@ -183,6 +202,8 @@ static sn_status places_find(const char *path, const char *wanted, struct sn_pha
 			line_find(&f, file_length, line);
 		else
 			functions_find(&f);
+		if (!f.matches)
+			labels_find(&f);
 		status = matches_check(&f, path, err);
 	}
 	if (status == SN_OK) {
@@ -203,7 +224,7 @@ static sn_status places_find(const char *path, const char *wanted, struct sn_pha
 static bool may_have(const char *path, const char *wanted)
 {
 	const char *colon = strrchr(wanted, ':'), *word = colon ? colon + 1 : wanted;
-	size_t length = strcspn(word, "(<");
+	size_t length = strcspn(word, "(<+");
 	struct sn_file_view view;
 	bool is_there;
 

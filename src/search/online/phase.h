@@ -15,7 +15,8 @@ struct sn_phase {
 };
 
 /**
- * NAME of a heartbeat, if the program uses heartbeats and has this text, else of a function;
+ * NAME of a heartbeat, if the program uses heartbeats and has this text, else of a function, or of a loop without lines
+ * (FUNCTION+0xOFFSET);
  * FILE:LINE is the loop that begins at this line (its header), else the line's first instruction. What the
  * program's own file does not have is looked for in the libraries that it is started with.
  * `program` is found as a shell finds it. SN_ERR_USAGE: nothing is meant by it, or several places

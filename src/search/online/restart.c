@@ -2,6 +2,7 @@
  * The program is the phase: one start measures what costs little, and each source that steps lack
  * has a start of its own, so that what it costs is in no other source's values.
  */
+#include "search/online/hosts_parts.h"
 #include "search/online/parts.h"
 
 #include <math.h>
@@ -81,6 +82,19 @@ static void compare_starts(const struct restart *r, int exit_code_before)
 			r->starts);
 }
 
+/* The first one alone: what a source needs is given to recordings of this host only. */
+static sn_status start_elsewhere(struct restart *r, struct sn_text *path, struct sn_error *err)
+{
+	struct sn_online_options options = *r->options;
+	sn_status status;
+
+	options.output_fd = STDOUT_FILENO; /* the streams' */
+	status = sn_hosts_record(&options, path, &r->out->exit_code, err);
+	r->out->has_run |= status == SN_OK;
+	r->is_interrupted |= signals_restore(&r->mask);
+	return status;
+}
+
 static sn_status start(struct restart *r, const struct sn_record_options *options, const char *what,
 		       struct sn_text *path, struct sn_error *err)
 {
@@ -91,6 +105,11 @@ static sn_status start(struct restart *r, const struct sn_record_options *option
 	r->starts++;
 	announce(r, what);
 	sn_streams_begin(&r->streams);
+	if (sn_hosts_are_elsewhere(r->options)) {
+		status = start_elsewhere(r, path, err);
+		sn_streams_end(&r->streams);
+		return status;
+	}
 	status = sn_record_run(options, &result, err);
 	sn_streams_end(&r->streams);
 	r->out->exit_code = result.exit_code;
@@ -379,7 +398,9 @@ static sn_status search_run(struct restart *r, struct sn_error *err)
 		(*source)->collect(out->recorded);
 	options.mode = "restart";
 	options.measuring = (struct sn_measuring){ .context = r,
-						   .available = sources_available(),
+						   .available = sn_hosts_are_elsewhere(r->options)
+									? 0
+									: sources_available(),
 						   .measure = measure };
 	options.first =
 		(struct sn_search_step){ .executions = 1,
