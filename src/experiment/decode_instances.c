@@ -111,9 +111,11 @@ void sn_decode_variant(struct image *image, const struct owner *owner,
 		.disturbed = record->disturbed,
 		.faulted = record->faulted,
 		.runaway = record->runaway,
+		.clock_cycles = record->clock_cycles,
+		.clock_count = record->clock_count,
 	};
 
-	if (record->variant >= SN_VARIANTS) {
+	if (record->variant >= SN_VARIANT_CODES) {
 		image->damaged++;
 		return;
 	}

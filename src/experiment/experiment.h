@@ -253,9 +253,11 @@ struct sn_loop_bucket {
 /** What one variant of a loop took in instances whose iterations are alike: from 2^exponent up to twice
  *  that. */
 struct sn_loop_variant {
-	uint32_t variant; /* enum sn_decan_variant */
+	uint32_t variant; /* its code (wire/variants.h) */
 	struct sn_loop_bucket timings;
 	uint32_t disturbed, faulted, runaway; /* instances without a timing */
+	/* so many times SN_CLOCK_CORE_CYCLES of the core took so many of the time-stamp counter */
+	uint64_t clock_cycles, clock_count;
 };
 
 /** Accesses of one instruction: `count` of them, each `stride_bytes` behind the one before. Those of a

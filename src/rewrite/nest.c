@@ -442,16 +442,17 @@ static void put_variant_blocks(struct copy *copy, bool counts_arrivals)
 }
 
 /* Where the variant begins, as a label + 1; 0: the loop cannot have it. */
-static const char *put_variant(struct copy *copy, const struct rw_body *body,
-			       enum sn_decan_variant kind, uint32_t *out)
+static const char *put_variant(struct copy *copy, const struct rw_body *body, unsigned code,
+			       uint32_t *out)
 {
 	const struct rw_nest *nest = copy->nest;
+	enum sn_decan_variant kind = sn_variant_of_code(code);
 	bool is_itself = kind == SN_VARIANT_ORIG || kind == SN_VARIANT_PF;
 	struct variant_copy variant = { .body = body, .exit = -1 };
 	size_t pieces = copy->pieces->items.count, labels = copy->pieces->labels.count;
 	size_t stubs = copy->stubs.count;
 	int32_t entry = rw_label_new(copy->pieces);
-	const char *why = rw_variant_begin(&variant.how, body, copy->pieces, kind);
+	const char *why = rw_variant_begin(&variant.how, body, copy->pieces, code);
 	int32_t header = nest->position[rw_block_at(nest->function, body->loop->header_link_addr)];
 
 	variant.block_label = sn_arena_array(&copy->nest->arena, int32_t, nest->blocks.count + 1);
@@ -558,9 +559,9 @@ static void put_variants(struct copy *copy, const struct sn_loop *loop)
 	if (copy->variants & SN_REWRITER_RECORDER || rw_body_read(copy->nest, loop, &body))
 		return;
 	out->guarded = guarded_of(&body);
-	for (int v = 0; v < SN_VARIANTS; v++)
-		if (v == SN_VARIANT_ORIG || copy->variants & 1u << v)
-			put_variant(copy, &body, (enum sn_decan_variant)v, &out->code[v]);
+	for (unsigned v = 0; v < SN_VARIANT_CODES; v++)
+		if (v == SN_VARIANT_ORIG || copy->variants & 1u << sn_variant_of_code(v))
+			put_variant(copy, &body, v, &out->code[v]);
 }
 
 static bool decides_by_irregular_loads(const struct rw_body *body)
@@ -589,9 +590,8 @@ bool rw_nest_judge(struct rw_nest *nest, const char **why)
 	rw_put_thunks(&pieces, &thunks);
 	find_inductions(&copy);
 	copy.block_label = sn_arena_array(&nest->arena, int32_t, nest->blocks.count + 1);
-	for (int v = 0; v < SN_VARIANTS; v++)
-		why[v] = why_none ? why_none
-				  : put_variant(&copy, &body, (enum sn_decan_variant)v, &label);
+	for (unsigned v = 0; v < SN_VARIANTS; v++)
+		why[v] = why_none ? why_none : put_variant(&copy, &body, v, &label);
 	rw_pieces_free(&pieces);
 	sn_vec_free(&copy.stubs);
 	return !why_none && decides_by_irregular_loads(&body);

@@ -82,7 +82,7 @@ void rw_plan_write(struct rw_plan *plan, const struct sn_rewriter *rewriter, str
 			plan->loops.items[i].recorder = rw_label_offset(
 				&plan->pieces, (int32_t)plan->loops.items[i].recorder - 1);
 	for (size_t i = 0; i < plan->loops.count; i++)
-		for (int v = 0; v < SN_VARIANTS; v++)
+		for (int v = 0; v < SN_VARIANT_CODES; v++)
 			if (plan->loops.items[i].code[v])
 				plan->loops.items[i].code[v] = rw_label_offset(
 					&plan->pieces, (int32_t)plan->loops.items[i].code[v] - 1);

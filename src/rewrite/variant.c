@@ -6,7 +6,7 @@
 
 #include "rewrite/variant_parts.h"
 
-enum { RSP = 4, PREFETCH_LINES = 16, LINE_BYTES = 64, NOP_MAX = 15 };
+enum { RSP = 4, LINE_BYTES = 64, NOP_MAX = 15 };
 
 /* ---- registers ---- */
 
@@ -99,14 +99,16 @@ static const char *check(const struct rw_body *body, enum sn_decan_variant kind)
 }
 
 const char *rw_variant_begin(struct rw_variant *variant, const struct rw_body *body,
-			     struct rw_pieces *pieces, enum sn_decan_variant kind)
+			     struct rw_pieces *pieces, unsigned code)
 {
+	enum sn_decan_variant kind = sn_variant_of_code(code);
 	const char *why = check(body, kind);
 	uint64_t used = kind == SN_VARIANT_LS	 ? body->needed
 			: kind == SN_VARIANT_DL1 ? named_without_addresses(body)
 						 : body->used;
 
 	*variant = (struct rw_variant){ .body = body, .pieces = pieces, .kind = kind };
+	variant->lines_ahead = (int)sn_variant_lines_ahead(code);
 	variant->gpr = pick(used, 0, 16, -1);
 	variant->second_gpr = pick(used, 0, 16, variant->gpr);
 	variant->vector = pick(used, RW_VECTOR, 16, -1);
@@ -571,9 +573,9 @@ static void put_prefetch(struct rw_variant *variant, const struct rw_action *act
 	if (!step || action->is_prefetch || is_prefetched_before(variant, action) ||
 	    o->mem.segment == ZYDIS_REGISTER_FS || o->mem.segment == ZYDIS_REGISTER_GS)
 		return;
-	ahead = step >= LINE_BYTES || -step >= LINE_BYTES ? PREFETCH_LINES * step
-		: step > 0				  ? PREFETCH_LINES * LINE_BYTES
-							  : -PREFETCH_LINES * LINE_BYTES;
+	ahead = step >= LINE_BYTES || -step >= LINE_BYTES ? variant->lines_ahead * step
+		: step > 0				  ? variant->lines_ahead * LINE_BYTES
+							  : -variant->lines_ahead * LINE_BYTES;
 	request.operands[0] = (ZydisEncoderOperand){
 		.type = ZYDIS_OPERAND_TYPE_MEMORY,
 		.mem = { .base = o->mem.base,

@@ -81,6 +81,7 @@ struct rw_variant {
 	const struct rw_body *body;
 	struct rw_pieces *pieces;
 	enum sn_decan_variant kind;
+	int lines_ahead;	/* of PF */
 	int gpr;		/* a general register of its own, -1: none */
 	int second_gpr;		/* another */
 	int vector;		/* a vector register of its own, -1: none */
@@ -88,9 +89,9 @@ struct rw_variant {
 	const char *why;	/* it cannot be made */
 };
 
-/** Finds registers of its own; why the loop cannot have it, or NULL. */
+/** Of a code (wire/variants.h). Finds registers of its own; why the loop cannot have it, or NULL. */
 const char *rw_variant_begin(struct rw_variant *variant, const struct rw_body *body,
-			     struct rw_pieces *pieces, enum sn_decan_variant kind);
+			     struct rw_pieces *pieces, unsigned code);
 /** What a variant that runs in the loop's place begins with. */
 void rw_variant_put_entry(struct rw_variant *variant);
 /** An instruction that is no branch, as the variant has it. */

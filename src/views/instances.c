@@ -575,6 +575,8 @@ static const struct sn_explanation instances_words[] = {
 	"iterations_max,cycles_min,cycles_median,cycles_mean,cycles_stddev,stability,"             \
 	"representatives,aborted,cycles_state"
 
+#define PAGE_PATHS "path,instances,share,iterations,timed_instances,path_instances,cycles_mean"
+
 /* Rows of the loop alone; false: it was not counted. */
 static bool page_rows(const struct sn_loop_page *page, struct sn_table *table)
 {
@@ -588,6 +590,37 @@ static bool page_rows(const struct sn_loop_page *page, struct sn_table *table)
 			rows_of(page->profile, table, BY_LOOP, &list, &list.items[i]);
 	sn_instances_free(&list);
 	return table->row_count != 0;
+}
+
+/* Likewise by call path; false: no call path of it was looked at. */
+static bool page_paths(const struct sn_loop_page *page, struct sn_table *table)
+{
+	struct sn_instance_paths paths;
+	struct rows rows = { .profile = page->profile };
+
+	sn_table_init(table, instances_columns,
+		      sizeof(instances_columns) / sizeof(*instances_columns));
+	sn_instance_paths_find(page->profile, &paths);
+	rows.counted = paths.counted;
+	path_rows(&rows, table, &paths, page->number);
+	sn_instance_paths_free(&paths);
+	return table->row_count != 0;
+}
+
+static void put_paths(const struct sn_loop_page *page, FILE *out)
+{
+	enum { SHOWN = 10 };
+	struct sn_table_view how = { .columns = "share,instances,cycles_mean,call_path",
+				     .top = SHOWN };
+	struct sn_table table;
+	struct sn_error err;
+
+	if (page_paths(page, &table)) {
+		fputs("\ninstances, by who came to the loop:\n", out);
+		if (sn_table_write(&table, &how, out, NULL, NULL, &err) != SN_OK)
+			fprintf(out, "%s\n", err.sentence);
+	}
+	sn_table_free(&table);
 }
 
 static void put_instances(const struct sn_loop_page *page, FILE *out)
@@ -605,6 +638,7 @@ static void put_instances(const struct sn_loop_page *page, FILE *out)
 			fprintf(out, "%s\n", err.sentence);
 	}
 	sn_table_free(&table);
+	put_paths(page, out);
 }
 
 static void write_instances(const struct sn_loop_page *page, struct sn_json *json)
@@ -615,6 +649,12 @@ static void write_instances(const struct sn_loop_page *page, struct sn_json *jso
 	sn_json_array(json);
 	if (page_rows(page, &table))
 		sn_table_write_rows(&table, PAGE_DATA, json);
+	sn_json_close(json);
+	sn_table_free(&table);
+	sn_json_key(json, "instance_paths");
+	sn_json_array(json);
+	if (page_paths(page, &table))
+		sn_table_write_rows(&table, PAGE_PATHS, json);
 	sn_json_close(json);
 	sn_table_free(&table);
 }

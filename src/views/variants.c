@@ -88,9 +88,12 @@ static const struct sn_column variants_columns[] = {
 	{ "fp_per_ls", "fp per ls", SN_CELL_REAL, 2 },
 	{ "saturation", NULL, SN_CELL_REAL, 2 },
 	{ "dl1_per_cqa", NULL, SN_CELL_REAL, 2 },
+	{ "fp_per_cqa", NULL, SN_CELL_REAL, 2 },
+	{ "frequency_impact", NULL, SN_CELL_REAL, 2 },
+	{ "pf_lines", NULL, SN_CELL_INT, 0 },
 };
 
-_Static_assert(sizeof(variants_columns) / sizeof(*variants_columns) == V_RATIOS + 4,
+_Static_assert(sizeof(variants_columns) / sizeof(*variants_columns) == V_RATIOS + 7,
 	       "the columns are those that are filled");
 
 static void set_real(struct sn_table *table, size_t column, double value)
@@ -163,6 +166,10 @@ static void set_ratios(struct sn_table *table, const struct sn_variants *row)
 	if (!isnan(work) && !isnan(ls))
 		set_real(table, V_RATIOS + 2, fmax(work, ls) / orig);
 	set_real(table, V_RATIOS + 3, row->dl1_per_cqa);
+	set_real(table, V_RATIOS + 4, row->fp_per_cqa);
+	set_real(table, V_RATIOS + 5, row->frequency_impact);
+	if (row->pf_lines)
+		sn_table_set_int(table, V_RATIOS + 6, row->pf_lines);
 }
 
 /* `exponent` is what it is shown as; -1: as the whole loop. */
@@ -322,9 +329,22 @@ static const struct sn_explanation variants_words[] = {
 	  "this could explain are withheld.",
 	  "ref_cycles" },
 	{ "dl1_per_cqa", "ratio",
-	  "DL1 by what the static model says of data in first-level cache; the model counts core cycles, "
-	  "so a core that is not at its nominal clock moves it.",
+	  "DL1, in core cycles (frequency_impact), by what the static model says of data in first-level "
+	  "cache.",
 	  "dl1_cycles" },
+	{ "fp_per_cqa", "ratio",
+	  "FP (or ARITH), in core cycles (frequency_impact), by what the static model says of the loop "
+	  "without loads and stores; of innermost loops of one path.",
+	  "fp_cycles" },
+	{ "pf_lines", "count",
+	  "So many lines, or iterations of a step beyond a line, PF prefetches ahead: 16, or 4 or 64 where "
+	  "that is at least 3 % faster.",
+	  "pf_cycles" },
+	{ "frequency_impact", "ratio",
+	  "The core's clock by that of the time-stamp counter, while variants of the loop were timed: "
+	  "above 1 it ran faster than nominal, below 1 slower. Cycles times it are core cycles. By a "
+	  "chain of multiplications before each timed instance.",
+	  "orig_cycles" },
 	FIGURE_WORDS("orig", "the loop as it is"),
 	FIGURE_WORDS("ls", "LS, the loop's loads and stores without its arithmetic"),
 	FIGURE_WORDS("fp", "FP, the loop without loads and stores"),

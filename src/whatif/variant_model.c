@@ -138,6 +138,29 @@ void sn_variants_set_level(const struct sn_cqa_loop *quality, struct sn_variants
 	row->is_latency_bound = quality && quality->paths[quality->main_path].loads_on_chain > 0;
 }
 
+/* ---- against the model ---- */
+
+/* The model's cycles are the core's, what was timed those of the time-stamp counter. */
+static double by_model(const struct sn_variants *row, const struct sn_variant_figure *figure,
+		       double cycles)
+{
+	double clock = isnan(row->frequency_impact) ? 1 : row->frequency_impact;
+
+	return cycles > 0 ? figure->cycles * clock / cycles : NAN;
+}
+
+static void model_compare(const struct sn_cqa_loop *quality, struct sn_variants *row)
+{
+	const struct sn_variant_figure *work = isnan(row->figures[SN_VARIANT_FP].cycles)
+						       ? &row->figures[SN_VARIANT_ARITH]
+						       : &row->figures[SN_VARIANT_FP];
+
+	row->dl1_per_cqa = by_model(row, &row->figures[SN_VARIANT_DL1], quality->cycles);
+	/* of several paths FP may take others */
+	if (quality->path_count == 1)
+		row->fp_per_cqa = by_model(row, work, sn_cqa_arithmetic_cycles(quality));
+}
+
 /* ---- all of it ---- */
 
 void sn_variants_compare(const struct sn_machine *machine, const struct sn_profile *profile,
@@ -159,8 +182,8 @@ void sn_variants_compare(const struct sn_machine *machine, const struct sn_profi
 				? &model.quality
 				: NULL;
 		sn_variants_set_level(quality, row);
-		if (quality && quality->cycles > 0)
-			row->dl1_per_cqa = row->figures[SN_VARIANT_DL1].cycles / quality->cycles;
+		if (quality)
+			model_compare(quality, row);
 	}
 	if (model.has_quality)
 		sn_cqa_loop_free(&model.quality);

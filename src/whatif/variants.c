@@ -65,7 +65,9 @@ struct cell {
 
 struct gathered {
 	uint32_t loop;
-	struct cell cells[SN_VARIANTS][SN_VARIANT_BUCKETS];
+	uint64_t clock_cycles, clock_count;
+	struct cell cells[SN_VARIANT_CODES][SN_VARIANT_BUCKETS];
+	unsigned pf_lines; /* of PF's distances the one that took least; its cells are PF's */
 };
 
 static void gather(struct gathered *to, const struct sn_loop_variant *from)
@@ -82,6 +84,8 @@ static void gather(struct gathered *to, const struct sn_loop_variant *from)
 	cell->disturbed += from->disturbed;
 	cell->faulted += from->faulted;
 	cell->runaway += from->runaway;
+	to->clock_cycles += from->clock_cycles;
+	to->clock_count += from->clock_count;
 	for (uint32_t i = 0; i < from->timings.timing_count; i++) {
 		const struct sn_loop_timing *t = &from->timings.timings[i];
 		struct timing timing = { (double)t->cycles / (double)t->iterations,
@@ -90,6 +94,15 @@ static void gather(struct gathered *to, const struct sn_loop_variant *from)
 		if (t->iterations)
 			sn_vec_push(&cell->timings, timing);
 	}
+}
+
+/* NaN: not known, as in experiments of older versions. */
+static double frequency_of(const struct gathered *from)
+{
+	return from->clock_count && from->clock_cycles
+		       ? SN_CLOCK_CORE_CYCLES * (double)from->clock_count /
+				 (double)from->clock_cycles
+		       : NAN;
 }
 
 static int by_cycles(const void *a, const void *b)
@@ -377,7 +390,57 @@ static void finish(struct finder *finder, const struct gathered *from, struct sn
 					    "no instance came for it: --every 1 asks for more",
 					    &finder->out->arena);
 	}
+	if (!isnan(row->figures[SN_VARIANT_PF].cycles))
+		row->pf_lines = from->pf_lines;
 	row->class = sn_loop_class_of(row);
+}
+
+/* Of PF's distances another one must be so much better than the first (chosen): three timings with noise have a
+ * least one. */
+#define DISTANCE_GAIN 0.97
+
+/* What one distance takes by what the first one does, in the buckets that have both; NaN: there is none. */
+static double distance_ratio(struct gathered *from, unsigned code)
+{
+	double sum = 0, first = 0;
+
+	for (int b = 0; b < SN_VARIANT_BUCKETS; b++) {
+		double w = (double)from->cells[SN_VARIANT_ORIG][b].iterations;
+		struct sn_variant_figure a, o;
+
+		clear_figure(&a);
+		clear_figure(&o);
+		summarize(&from->cells[code][b], &a);
+		summarize(&from->cells[SN_VARIANT_PF][b], &o);
+		if (a.samples < SAMPLES_FEW || o.samples < SAMPLES_FEW)
+			continue;
+		sum += w * a.cycles;
+		first += w * o.cycles;
+	}
+	return first > 0 ? sum / first : NAN;
+}
+
+/* PF is the best of its distances; of loops with few timings the first one. */
+static void distance_choose(struct gathered *from)
+{
+	unsigned best = SN_VARIANT_PF;
+	double least = DISTANCE_GAIN;
+
+	for (unsigned code = SN_VARIANT_PF + 1; code < SN_VARIANT_CODES; code++) {
+		double ratio = distance_ratio(from, code);
+
+		if (ratio < least) {
+			least = ratio;
+			best = code;
+		}
+	}
+	from->pf_lines = sn_variant_lines_ahead(best);
+	for (int b = 0; best != SN_VARIANT_PF && b < SN_VARIANT_BUCKETS; b++) {
+		struct cell kept = from->cells[SN_VARIANT_PF][b];
+
+		from->cells[SN_VARIANT_PF][b] = from->cells[best][b];
+		from->cells[best][b] = kept; /* to be freed */
+	}
 }
 
 /* Rows of the buckets in which anything was timed; their number. */
@@ -393,7 +456,9 @@ static size_t bucket_rows(struct gathered *from, struct sn_variants *rows)
 					     .exponent = b,
 					     .ref_cycles = NAN,
 					     .copy_bias = NAN,
-					     .dl1_per_cqa = NAN };
+					     .dl1_per_cqa = NAN,
+					     .fp_per_cqa = NAN,
+					     .frequency_impact = frequency_of(from) };
 		for (int v = 0; v < SN_VARIANTS; v++) {
 			clear_figure(&row->figures[v]);
 			summarize(&from->cells[v][b], &row->figures[v]);
@@ -416,7 +481,9 @@ static void loop_row(const struct gathered *from, const struct sn_variants *buck
 				     .iterations = row->iterations,
 				     .ref_cycles = NAN,
 				     .copy_bias = NAN,
-				     .dl1_per_cqa = NAN };
+				     .dl1_per_cqa = NAN,
+				     .fp_per_cqa = NAN,
+				     .frequency_impact = frequency_of(from) };
 	join_buckets(from, buckets, count, SN_VARIANT_ORIG, &row->figures[SN_VARIANT_ORIG], &orig);
 	for (int v = SN_VARIANT_ORIG + 1; v < SN_VARIANTS; v++) {
 		join_buckets(from, buckets, count, (enum sn_decan_variant)v, &row->figures[v],
@@ -443,8 +510,10 @@ static void add_rows(struct finder *finder, struct gathered *from)
 {
 	struct sn_variants buckets[SN_VARIANT_BUCKETS];
 	struct sn_variants whole = { .loop = from->loop };
-	size_t count = bucket_rows(from, buckets);
+	size_t count;
 
+	distance_choose(from);
+	count = bucket_rows(from, buckets);
 	finder->keeps_loads = judge(finder, from->loop);
 	set_counts(finder, &whole);
 	loop_row(from, buckets, count, &whole);
@@ -613,7 +682,7 @@ static int by_time(const void *a, const void *b, void *context)
 
 static void gathered_free(struct gathered *gathered)
 {
-	for (int v = 0; v < SN_VARIANTS; v++)
+	for (int v = 0; v < SN_VARIANT_CODES; v++)
 		for (int b = 0; b < SN_VARIANT_BUCKETS; b++)
 			sn_vec_free(&gathered->cells[v][b].timings);
 	free(gathered);

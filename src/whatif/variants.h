@@ -74,6 +74,10 @@ struct sn_variants {
 	 * run before), and ORIG by them. */
 	double ref_cycles, copy_bias;
 	double dl1_per_cqa; /* DL1 by what the static model says of data in first-level cache */
+	unsigned
+		pf_lines; /* so many lines (or iterations of longer steps) ahead PF prefetches; 0: not timed */
+	double fp_per_cqa; /* FP (or ARITH) by what it says of the loop without loads and stores */
+	double frequency_impact; /* the core's clock by the time-stamp counter's, while variants were timed */
 };
 
 struct sn_variants_list {

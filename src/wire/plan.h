@@ -36,7 +36,7 @@
 #define SN_PLAN_MAGIC 0x4e414c50444e4f53ULL /* "SONDPLAN" */
 
 enum {
-	SN_PLAN_VERSION = 4,
+	SN_PLAN_VERSION = 5,
 	SN_PLAN_ID_MAX = 64,	  /* room for a build-id; more than SN_BUILD_ID_MAX */
 	SN_PLAN_EXPECTED_MAX = 8, /* bytes of a patch */
 	SN_PLAN_LOOPS_MAX = 4096,
@@ -122,8 +122,8 @@ struct sn_plan_loop {
 	/* bits of variants (1 << enum sn_decan_variant) that may fault or go on for ever, should what the
 	 * loop stores tell it where to go on */
 	uint32_t guarded;
-	uint32_t code[SN_VARIANTS]; /* where variants begin; 0: there is none */
-	uint32_t recorder;	    /* where the copy that records begins; 0: there is none */
+	uint32_t code[SN_VARIANT_CODES]; /* where variants begin; 0: there is none */
+	uint32_t recorder;		 /* where the copy that records begins; 0: there is none */
 	uint32_t unit_words; /* it writes at most so many words from one header to the next */
 	uint32_t table,
 		table_bytes;   /* of wire/accesses.h, or a heartbeat's name: offset in the tables */
@@ -179,7 +179,7 @@ struct sn_plan_slot {
 };
 
 _Static_assert(sizeof(struct sn_plan_header) == 152, "no padding in a plan");
-_Static_assert(sizeof(struct sn_plan_loop) == 72, "no padding in a plan");
+_Static_assert(sizeof(struct sn_plan_loop) == 80, "no padding in a plan");
 _Static_assert(sizeof(struct sn_plan_patch) == 24, "no padding in a plan");
 _Static_assert(sizeof(struct sn_plan_map) == 16, "no padding in a plan");
 
@@ -208,7 +208,7 @@ static inline int sn_plan_parts_fit(const struct sn_plan *plan)
 	const struct sn_plan_header *header = plan->header;
 
 	for (uint32_t i = 0; i < header->loop_count; i++)
-		for (uint32_t v = 0; v < SN_VARIANTS; v++)
+		for (uint32_t v = 0; v < SN_VARIANT_CODES; v++)
 			if (plan->loops[i].code[v] >= header->code_bytes)
 				return 0;
 	for (uint32_t i = 0; i < header->loop_count; i++)

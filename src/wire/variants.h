@@ -19,6 +19,20 @@ enum sn_decan_variant {
 	SN_VARIANTS,
 };
 
+/** Codes of a loop's variants, one of each but of PF, which prefetches at several distances: PF's are the last. */
+enum { SN_VARIANT_DISTANCES = 3, SN_VARIANT_CODES = SN_VARIANTS - 1 + SN_VARIANT_DISTANCES };
+
+static inline enum sn_decan_variant sn_variant_of_code(unsigned code)
+{
+	return code < SN_VARIANT_PF ? (enum sn_decan_variant)code : SN_VARIANT_PF;
+}
+
+/** How many lines, or iterations of longer steps, PF's code prefetches ahead. */
+static inline unsigned sn_variant_lines_ahead(unsigned code)
+{
+	return code == SN_VARIANT_PF ? 16 : code == SN_VARIANT_PF + 1 ? 4 : 64;
+}
+
 enum { SN_VARIANT_BUCKETS = 40 };
 
 /** In which threads variants of a loop run. */
@@ -34,10 +48,16 @@ enum sn_variant_threads {
 struct sn_record_variant {
 	/* its exponent: 2^exponent <= iterations of the instance < 2^(exponent + 1) */
 	struct sn_record_bucket timings;
-	uint32_t variant;   /* enum sn_decan_variant */
+	uint32_t variant;   /* its code: enum sn_decan_variant, or of a further distance of PF */
 	uint32_t disturbed; /* left out: another thread, a page fault, another CPU came between */
 	uint32_t faulted;   /* ended by a fault that only the variant had */
 	uint32_t runaway;   /* ended as it took many times what the loop takes */
+	/* before so many of these instances SN_CLOCK_CORE_CYCLES of the core took so many of the time-stamp counter,
+	 * in all */
+	uint64_t clock_cycles, clock_count;
 };
+
+/** A chain of multiplications, each of three cycles on every processor that we know. */
+enum { SN_CLOCK_CHAIN = 100, SN_CLOCK_CORE_CYCLES = 3 * SN_CLOCK_CHAIN };
 
 #endif

@@ -79,6 +79,15 @@ for row in rows.values():
         if mid is not None and not low <= mid <= high:
             t.check(False, 'the interval holds the median', row['function'], v, low, mid, high)
 
+timed = [r for r in rows.values() if r['orig_samples'] > 2]
+t.check(timed and all(r['frequency_impact'] is not None and 0.25 <= r['frequency_impact'] <= 4 for r in timed),
+        "the core's clock is known by that of the counter", [(r['function'], r['frequency_impact']) for r in timed])
+t.check(all(r['pf_lines'] in (4, 16, 64) if r['pf_cycles'] is not None else r['pf_lines'] is None for r in rows.values()),
+        'PF is that of one distance', [(r['function'], r['pf_lines']) for r in rows.values()])
+# additions and divisions are what these loops wait for, with and without loads
+t.check(all(rows.get(f, {}).get('fp_per_cqa') is None or 0.5 < rows[f]['fp_per_cqa'] < 2 for f in ('chain', 'divide')),
+        'FP takes what the static model says of the loop without loads and stores', {f: rows.get(f, {}).get('fp_per_cqa') for f in ('chain', 'divide')})
+
 t.check(all(r['level'] in (None, 'L1', 'L2', 'L3', 'RAM') and (r['class'] == 'data' or r['level'] is None and r['latency_bound'] is None) for r in rows.values()),
         'levels are told of loops bound by data', [(r['function'], r['class'], r['level']) for r in rows.values()])
 t.check(all(r['latency_bound'] == (f == 'list') for f, r in rows.items() if f in ('list', 'triad') and r['latency_bound'] is not None),

@@ -233,6 +233,10 @@ void sn_cqa_loop_sum(struct sn_cqa_loop *result);
 void sn_cqa_find_needed(const struct sn_cqa_block *block, const bool *on_recurrence,
 			bool *is_needed, struct sn_arena *arena);
 
+/** Cycles of a pass of the main path as DECAN's FP has it: loads and stores gone, but for those that decide where
+ * the loop goes on, and operands in memory replaced by registers. NaN: not analysed. */
+double sn_cqa_arithmetic_cycles(const struct sn_cqa_loop *result);
+
 /** Estimates the variants of a path; see docs/method/cqa.md. */
 void sn_cqa_variants(const struct sn_machine *machine, struct sn_cqa_path *path,
 		     struct sn_arena *arena);

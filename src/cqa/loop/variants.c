@@ -547,3 +547,54 @@ void sn_cqa_variants(const struct sn_machine *machine, struct sn_cqa_path *path,
 	variants_vector(machine, path, arena);
 	variants_of_bounds(path);
 }
+
+/* What a load becomes in FP: a move between registers, which takes no unit and begins a value anew. */
+static void drop_memory(const struct sn_machine *machine, struct sn_insn *insn, bool is_move)
+{
+	sn_cqa_charge_memory(machine, insn, 0);
+	insn->load_latency = 0;
+	insn->memory_count = 0;
+	if (is_move) {
+		insn->latency = 0;
+		insn->read_count = 0;
+		insn->is_move_eliminated = true;
+	}
+}
+
+static bool is_move(const struct sn_insn *insn)
+{
+	return insn->fp_kind < 0 && !insn->is_branch &&
+	       (insn->is_vector_move || insn->category == ZYDIS_CATEGORY_DATAXFER);
+}
+
+double sn_cqa_arithmetic_cycles(const struct sn_cqa_loop *result)
+{
+	const struct sn_cqa_path *path;
+	struct sn_cqa_block block;
+	struct sn_arena arena = { 0 };
+	double cycles = NAN;
+
+	if (result->not_analysed || !result->path_count || !result->paths)
+		return NAN;
+	path = &result->paths[result->main_path];
+	if (!path->block.count)
+		return NAN;
+	block = copy_block(&path->block, &arena);
+	for (size_t i = 0; i < path->block.count; i++) {
+		struct sn_insn insn = path->block.insns[i];
+
+		if (insn.memory_count && !is_loop_control(&path->block, i)) {
+			/* a store that does nothing else writes no register */
+			if (is_move(&insn) && !insn.write_count)
+				continue;
+			drop_memory(result->machine, &insn, is_move(&insn));
+		}
+		block.insns[block.count++] = insn;
+	}
+	if (block.count) {
+		block.accesses = sn_accesses_of(&block, &arena);
+		cycles = sn_cqa_variant_cycles(result->machine, &block, NULL, INFINITY, &arena);
+	}
+	sn_arena_free(&arena);
+	return cycles;
+}

@@ -22,14 +22,14 @@ struct sn_patched_module {
 
 struct sn_patched_loop {
 	uint64_t header_load_addr;
-	int64_t step;			/* 0: iterations are counted one by one */
-	uint32_t stack;			/* of the header, in this image's file */
-	uint32_t guarded;		/* bits of variants */
-	bool holds_others;		/* loops within it are counted, too */
-	uint64_t variants[SN_VARIANTS]; /* where they begin; 0: there is none */
-	uint64_t recorder;		/* likewise */
-	uint32_t unit_words;		/* of it (wire/plan.h) */
-	const uint8_t *table;		/* of wire/accesses.h */
+	int64_t step;			     /* 0: iterations are counted one by one */
+	uint32_t stack;			     /* of the header, in this image's file */
+	uint32_t guarded;		     /* bits of variants */
+	bool holds_others;		     /* loops within it are counted, too */
+	uint64_t variants[SN_VARIANT_CODES]; /* where they begin; 0: there is none */
+	uint64_t recorder;		     /* likewise */
+	uint32_t unit_words;		     /* of it (wire/plan.h) */
+	const uint8_t *table;		     /* of wire/accesses.h */
 	uint32_t table_bytes;
 	_Atomic uint32_t is_table_written; /* in this image's file */
 	_Atomic uint32_t
@@ -186,15 +186,16 @@ enum { SN_VARIANT_STACK_BYTES = 64, SN_VARIANT_SAVE_AT = 1024 };
 
 /** Of a thread in one loop. */
 struct sn_variant_loop {
-	uint64_t records[SN_VARIANTS][SN_VARIANT_BUCKETS]; /* of struct sn_record_variant */
-	uint8_t order[SN_VARIANTS], order_count, order_at;
-	uint8_t is_disabled; /* bits of variants */
-	uint32_t turn;	     /* instances that were chosen so far */
+	uint64_t records[SN_VARIANT_CODES][SN_VARIANT_BUCKETS]; /* of struct sn_record_variant */
+	uint8_t order[SN_VARIANT_CODES], order_count, order_at;
+	uint16_t is_disabled; /* bits of variants */
+	uint32_t turn;	      /* instances that were chosen so far */
 	/* of the instance that is being timed */
 	uint8_t variant, is_disturbed, is_faulted, is_runaway, is_clean;
 	uint64_t cycles, arrivals;
 	/* when it began: switches, page faults, CPU time of the thread; the CPU */
 	uint64_t switches, faults, cpu_ns, cpu;
+	uint64_t clock_cycles; /* see struct sn_record_variant; 0: not known */
 	uint64_t orig_cycles, orig_count;
 	uint64_t spent_cycles; /* by variants of this loop */
 };
@@ -222,6 +223,7 @@ struct sn_variant_context {
 	struct sn_record_instances *open;
 	uint64_t open_stack_pointer;
 	uint64_t spent_cycles; /* by variants */
+	uint64_t clock_least;  /* of the chain that tells the core's clock */
 };
 
 _Static_assert(offsetof(struct sn_variant_context, loop_stack_pointer) == 128, "as assembled");

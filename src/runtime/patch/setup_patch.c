@@ -118,7 +118,7 @@ static void note_module(const struct sn_place *module)
 			.table = module->plan.tables + from->table,
 			.table_bytes = from->table_bytes,
 		};
-		for (int v = 0; v < SN_VARIANTS; v++)
+		for (int v = 0; v < SN_VARIANT_CODES; v++)
 			if (from->code[v] && sn_patches.has_variants)
 				loop->variants[v] = module->code + from->code[v];
 	}

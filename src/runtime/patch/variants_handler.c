@@ -21,12 +21,15 @@ enum {
 	NOISE_PARTS = 100,
 	OTHERS_EVERY =
 		256, /* instances, after which a thread asks again whether the loop is its own */
+	CLOCK_PARTS = 5,   /* a chain that is longer by such a part was interrupted (chosen) */
+	CLOCK_LEARNT = 64, /* parts by which the shortest one grows, until it is met again */
+	CLOCK_TIMES = 4,   /* no core's clock is so much faster or slower (chosen) */
 	LONG_NS = 1000000, /* an instance whose CPU time is known well enough */
 };
 
 static bool is_in_place(unsigned variant)
 {
-	return variant != SN_VARIANT_ORIG && variant != SN_VARIANT_PF && variant < SN_VARIANTS;
+	return variant != SN_VARIANT_ORIG && variant < SN_VARIANT_PF;
 }
 
 static uint64_t ns_of(uint64_t cycles)
@@ -80,6 +83,40 @@ static void take_time(struct sn_variant_loop *state, uint64_t cycles, bool is_sa
 	state->is_disturbed = 0;
 }
 
+/* ---- the core's clock ---- */
+
+static inline uint64_t tsc_in_order(void)
+{
+	uint32_t low, high;
+
+	__asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(low), "=d"(high)::"memory");
+	return (uint64_t)high << 32 | low;
+}
+
+#define CHAIN "\t.rept 100\n\timul %0, %0\n\t.endr\n"
+_Static_assert(SN_CLOCK_CHAIN == 100, "as assembled");
+
+/* What a chain of known length takes: that of twice the length without that of one, so that reading the counter
+ * is in neither. 0: it was interrupted, as it took longer than the shortest one by more than clocks change in
+ * a moment; a clock that stays slower is learnt. */
+static uint64_t clock_cycles(struct sn_variant_context *context)
+{
+	uint64_t value = 3, begin, middle, end, least = context->clock_least;
+
+	begin = tsc_in_order();
+	__asm__ volatile(CHAIN : "+r"(value)::"cc");
+	middle = tsc_in_order();
+	__asm__ volatile(CHAIN CHAIN : "+r"(value)::"cc");
+	end = tsc_in_order();
+	end = (end - middle) - (middle - begin);
+	if (end < SN_CLOCK_CORE_CYCLES / CLOCK_TIMES || end > SN_CLOCK_CORE_CYCLES * CLOCK_TIMES)
+		return 0;
+	if (!least || end < least)
+		least = end;
+	context->clock_least = end > least ? least + least / CLOCK_LEARNT + 1 : least;
+	return end <= least + least / CLOCK_PARTS ? end : 0;
+}
+
 static uint64_t mean_of(const struct sn_variant_loop *state)
 {
 	return state->orig_count ? state->orig_cycles / state->orig_count + 1 : 1;
@@ -100,12 +137,12 @@ static uint32_t draw(struct sn_variant_context *context, uint32_t below)
 
 /* The variants that the loop has. */
 static void list(const struct sn_patched_loop *loop, struct sn_variant_loop *state,
-		 uint8_t disabled)
+		 uint16_t disabled)
 {
 	bool may_guard = sn_patches.fault_handler && sn_config.settings.period_ns;
 
 	state->order_count = state->order_at = 0;
-	for (unsigned v = 0; v < SN_VARIANTS; v++)
+	for (unsigned v = 0; v < SN_VARIANT_CODES; v++)
 		if (loop->variants[v] && !(disabled & 1u << v) &&
 		    (may_guard || !(loop->guarded & 1u << v)))
 			state->order[state->order_count++] = (uint8_t)v;
@@ -134,7 +171,7 @@ static bool is_in_budget(const struct sn_variant_context *context, uint64_t cycl
 }
 
 /* The variant of a turn that is the same in all threads: of each round of turns one each, in an order
- * that depends on the round. SN_VARIANTS: this thread cannot have it. */
+ * that depends on the round. SN_VARIANT_CODES: this thread cannot have it. */
 static uint8_t variant_of_turn(const struct sn_record_instances *record, uint32_t turn)
 {
 	const struct sn_patched_loop *loop = &sn_patches.loops[record->loop];
@@ -159,7 +196,7 @@ static uint8_t variant_of_turn(const struct sn_record_instances *record, uint32_
 	context->random = kept;
 	variant = state->order[at];
 	state->order_at = state->order_count; /* not to be used up by turns of its own */
-	return state->is_disabled & 1u << variant ? SN_VARIANTS : variant;
+	return state->is_disabled & 1u << variant ? SN_VARIANT_CODES : variant;
 }
 
 /* The first thread that comes to a turn says for all when the next one is. */
@@ -309,7 +346,7 @@ uint64_t sn_variant_begin(struct sn_record_instances *record, uint64_t stack_poi
 	if (!context || !loop->variants[SN_VARIANT_ORIG])
 		return 0;
 	state = &sn_variant_loops(context)[record->loop];
-	state->variant = SN_VARIANTS;
+	state->variant = SN_VARIANT_CODES;
 	state->is_clean = 0;
 	if (!sn_self || sn_state->is_sealed || !sn_is_active() || sn_is_paused())
 		return 0;
@@ -325,7 +362,7 @@ uint64_t sn_variant_begin(struct sn_record_instances *record, uint64_t stack_poi
 	variant = is_of_all	      ? variant_of_turn(record, state->turn - 1)
 		  : state->orig_count ? state->order[state->order_at]
 				      : SN_VARIANT_ORIG;
-	if (variant >= SN_VARIANTS)
+	if (variant >= SN_VARIANT_CODES)
 		return 0;
 	expected = is_in_place(variant) ? mean_of(state) + SAMPLE_CYCLES : SAMPLE_CYCLES;
 	/* where neither the budget nor a long instance needs it, the system call is spared */
@@ -337,11 +374,12 @@ uint64_t sn_variant_begin(struct sn_record_instances *record, uint64_t stack_poi
 	if (!is_of_all && !is_in_budget(context, expected, state->cpu_ns))
 		return 0;
 	state->variant = variant;
+	state->clock_cycles = clock_cycles(context);
 	count_usage(&state->switches, &state->faults);
 	if (is_in_place(variant)) {
 		code = begin_in_place(context, state, loop, variant);
 		if (!code)
-			state->variant = SN_VARIANTS;
+			state->variant = SN_VARIANT_CODES;
 	} else {
 		state->variant = variant;
 		state->is_clean = 1;
@@ -365,7 +403,7 @@ static void end_in_place(struct sn_variant_context *context, struct sn_variant_l
 	state->is_faulted = context->is_faulted != 0;
 	state->is_runaway = context->is_runaway != 0;
 	if (state->is_faulted || state->is_runaway)
-		state->is_disabled |= (uint8_t)(1u << state->variant);
+		state->is_disabled |= (uint16_t)(1u << state->variant);
 	take_time(state, cycles, context->begin_cpu == context->end_cpu);
 	took = __builtin_ia32_rdtsc() - context->begin_tsc;
 	/* without the time in which another thread had the CPU */
@@ -393,7 +431,7 @@ uint64_t sn_variant_next(struct sn_record_instances *record)
 	if (context->is_running)
 		end_in_place(context, state);
 	/* only what is the execution itself goes on as the loop */
-	if (!state->is_clean || state->variant >= SN_VARIANTS || is_in_place(state->variant))
+	if (!state->is_clean || state->variant >= SN_VARIANT_CODES || is_in_place(state->variant))
 		return 0;
 	state->arrivals = sn_patch_words.arrivals;
 	state->spent_cycles += SAMPLE_CYCLES;
@@ -441,6 +479,8 @@ static void keep_sample(struct sn_variant_loop *state, const struct sn_record_in
 		out->disturbed++;
 	} else {
 		sn_patch_keep(&out->timings, record->open_number, iterations, state->cycles);
+		out->clock_cycles += state->clock_cycles;
+		out->clock_count += state->clock_cycles != 0;
 	}
 }
 
@@ -452,7 +492,7 @@ bool sn_variant_end(struct sn_record_instances *record, const struct sn_patch_ti
 	if (!context || !sn_patches.loops[record->loop].variants[SN_VARIANT_ORIG])
 		return true;
 	state = &sn_variant_loops(context)[record->loop];
-	if (state->variant >= SN_VARIANTS)
+	if (state->variant >= SN_VARIANT_CODES)
 		return false;
 	if (state->is_clean) {
 		take_time(state, times->cycles, state->cpu == times->cpu);
