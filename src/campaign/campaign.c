@@ -18,6 +18,7 @@
 #include "base/intern.h"
 #include "base/progress.h"
 #include "campaign/facts.h"
+#include "campaign/jobs.h"
 #include "campaign/judge.h"
 #include "campaign/values.h"
 #include "experiment/campaign_mark.h"
@@ -175,10 +176,12 @@ sn_status sn_campaign_create(const struct sn_campaign_begin *begin, struct sn_ca
 			     struct sn_error *err)
 {
 	struct sn_campaign_plan *plan = NULL;
-	struct sn_text folder = { 0 }, runs = { 0 };
+	struct sn_text folder = { 0 }, runs = { 0 }, template = { 0 };
 	sn_status status = sn_campaign_plan_read(begin->plan_bytes, begin->plan_length,
 						 begin->plan_name, begin->plan_folder, &plan, err);
 
+	if (status == SN_OK && plan->jobs.template)
+		status = sn_job_template_try(plan, &template, err);
 	if (status == SN_OK)
 		status = folder_make(begin->output, plan->name, &folder, err);
 	if (status == SN_OK) {
@@ -189,6 +192,9 @@ sn_status sn_campaign_create(const struct sn_campaign_begin *begin, struct sn_ca
 	if (status == SN_OK)
 		status = file_write(folder.chars, "plan.ini", begin->plan_bytes, begin->plan_length,
 				    err);
+	if (status == SN_OK && plan->jobs.template)
+		status = file_write(folder.chars, "template", template.chars ? template.chars : "",
+				    template.length, err);
 	if (status == SN_OK)
 		status = header_write(begin, plan, folder.chars, err);
 	if (status == SN_OK)
@@ -196,6 +202,7 @@ sn_status sn_campaign_create(const struct sn_campaign_begin *begin, struct sn_ca
 	sn_campaign_plan_free(plan);
 	sn_text_free(&folder);
 	sn_text_free(&runs);
+	sn_text_free(&template);
 	return status;
 }
 

@@ -2,7 +2,7 @@
  * The engine: clears up after a killed one, builds, then starts run after run. A run is known to the
  * state before it does anything, and its end is written once its experiment was looked at.
  */
-#include "campaign/engine.h"
+#include "campaign/engine_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,6 @@
 #include "campaign/facts.h"
 #include "campaign/judge.h"
 #include "campaign/launch.h"
-#include "campaign/schedule.h"
 #include "experiment/campaign_mark.h"
 #include "experiment/companions.h"
 #include "experiment/experiment.h"
@@ -29,62 +28,33 @@
 /* A level may take so many times what a run may. */
 enum { LEVEL_RUNS_MOST = 10 };
 
-/* Durations of a configuration's runs, from which the time left is foretold. */
-struct pace {
-	double sum_s, squares;
-	uint32_t count;
-};
-
-struct engine {
-	struct sn_campaign *campaign;
-	const struct sn_campaign_engine_options *options;
-	struct sn_campaign_log log;
-	char *folder; /* absolute */
-	const char *boot;
-	sigset_t signals;
-	bool *is_left_out; /* by configuration: its build failed */
-	uint32_t *builds;  /* by configuration */
-	struct pace *paces;
-	double began_s, used_s;
-	bool is_stopped;
-};
-
-static const struct sn_campaign_plan *plan_of(const struct engine *e)
-{
-	return e->campaign->plan;
-}
-
-static struct sn_campaign_state *state_of(const struct engine *e)
-{
-	return e->campaign->state;
-}
-
 /* ---- paths ---- */
 
-static const char *path_of(struct engine *e, const char *relative)
+const char *sn_engine_path(struct sn_engine *e, const char *relative)
 {
-	return sn_arena_printf(&state_of(e)->arena, "%s/%s", e->folder, relative);
+	return sn_arena_printf(&sn_engine_state(e)->arena, "%s/%s", e->folder, relative);
 }
 
-static const char *build_folder_of(struct engine *e, uint32_t configuration)
+const char *sn_engine_build_folder(struct sn_engine *e, uint32_t configuration)
 {
 	uint32_t build = e->builds[configuration];
 
-	return build == SN_NO_BUILD
-		       ? NULL
-		       : sn_arena_printf(&state_of(e)->arena, "%s/builds/%u", e->folder, build);
+	return build == SN_NO_BUILD ? NULL
+				    : sn_arena_printf(&sn_engine_state(e)->arena, "%s/builds/%u",
+						      e->folder, build);
 }
 
 /* A name that is not there yet: what an attempt left whose line in the state was lost stays. */
-static const char *experiment_of(struct engine *e, struct sn_campaign_next *run)
+const char *sn_engine_experiment_name(struct sn_engine *e, struct sn_campaign_next *run)
 {
-	char *word = sn_store_word(plan_of(e)->configurations.items[run->configuration].name);
+	char *word =
+		sn_store_word(sn_engine_plan(e)->configurations.items[run->configuration].name);
 	const char *relative;
 
 	for (;; run->attempt++) {
-		relative = sn_arena_printf(&state_of(e)->arena, "runs/r%02u.c%03u.a%u.%.40s",
+		relative = sn_arena_printf(&sn_engine_state(e)->arena, "runs/r%02u.c%03u.a%u.%.40s",
 					   run->block + 1, run->configuration, run->attempt, word);
-		if (access(path_of(e, relative), F_OK))
+		if (access(sn_engine_path(e, relative), F_OK))
 			break;
 	}
 	free(word);
@@ -93,15 +63,15 @@ static const char *experiment_of(struct engine *e, struct sn_campaign_next *run)
 
 /* ---- progress ---- */
 
-static bool is_over(const struct engine *e, const struct sn_campaign_attempt *a)
+static bool is_over(const struct sn_engine *e, const struct sn_campaign_attempt *a)
 {
 	return a && (a->state == SN_RUN_DONE || a->state == SN_RUN_SUSPICIOUS ||
-		     (a->state == SN_RUN_FAILED && a->failed_before >= state_of(e)->retry));
+		     (a->state == SN_RUN_FAILED && a->failed_before >= sn_engine_state(e)->retry));
 }
 
-static void pace_add(struct engine *e, const struct sn_campaign_attempt *a, double took_s)
+void sn_engine_pace_add(struct sn_engine *e, const struct sn_campaign_attempt *a, double took_s)
 {
-	struct pace *pace = &e->paces[a->configuration];
+	struct sn_engine_pace *pace = &e->paces[a->configuration];
 
 	pace->sum_s += took_s;
 	pace->squares += took_s * took_s;
@@ -109,11 +79,12 @@ static void pace_add(struct engine *e, const struct sn_campaign_attempt *a, doub
 }
 
 /* Mean and variance of one run of a configuration; of all, where it has not run yet. */
-static void pace_of(const struct engine *e, uint32_t configuration, double *mean, double *variance)
+static void pace_of(const struct sn_engine *e, uint32_t configuration, double *mean,
+		    double *variance)
 {
-	struct pace pace = e->paces[configuration], all = { 0 };
+	struct sn_engine_pace pace = e->paces[configuration], all = { 0 };
 
-	for (uint32_t c = 0; !pace.count && c < plan_of(e)->configurations.count; c++) {
+	for (uint32_t c = 0; !pace.count && c < sn_engine_plan(e)->configurations.count; c++) {
 		all.sum_s += e->paces[c].sum_s;
 		all.squares += e->paces[c].squares;
 		all.count += e->paces[c].count;
@@ -124,18 +95,18 @@ static void pace_of(const struct engine *e, uint32_t configuration, double *mean
 	*variance = pace.count > 1 ? fmax(pace.squares / pace.count - *mean * *mean, 0) : 0;
 }
 
-static void counts_take(const struct engine *e, struct sn_campaign_progress *p)
+static void counts_take(const struct sn_engine *e, struct sn_campaign_progress *p)
 {
 	double variance_sum = 0;
 
-	p->total = plan_of(e)->configurations.count * (size_t)plan_of(e)->repeat;
-	for (uint32_t c = 0; c < plan_of(e)->configurations.count; c++) {
+	p->total = sn_engine_plan(e)->configurations.count * (size_t)sn_engine_plan(e)->repeat;
+	for (uint32_t c = 0; c < sn_engine_plan(e)->configurations.count; c++) {
 		double mean, variance;
 		size_t left = 0;
 
-		for (uint32_t b = 0; b < plan_of(e)->repeat; b++) {
+		for (uint32_t b = 0; b < sn_engine_plan(e)->repeat; b++) {
 			const struct sn_campaign_attempt *last =
-				sn_campaign_last(state_of(e), c, b);
+				sn_campaign_last(sn_engine_state(e), c, b);
 
 			p->done += last &&
 				   (last->state == SN_RUN_DONE || last->state == SN_RUN_SUSPICIOUS);
@@ -151,7 +122,7 @@ static void counts_take(const struct engine *e, struct sn_campaign_progress *p)
 	p->left_spread_s = 2 * sqrt(variance_sum);
 }
 
-static void tell_of(struct engine *e, uint32_t configuration, struct sn_campaign_progress p)
+static void tell_of(struct sn_engine *e, uint32_t configuration, struct sn_campaign_progress p)
 {
 	if (!e->options->tell)
 		return;
@@ -160,124 +131,11 @@ static void tell_of(struct engine *e, uint32_t configuration, struct sn_campaign
 	e->options->tell(e->options->context, &p);
 }
 
-static void tell(struct engine *e, const struct sn_campaign_attempt *run, uint32_t configuration,
-		 bool has_ended)
+void sn_engine_tell(struct sn_engine *e, const struct sn_campaign_attempt *run,
+		    uint32_t configuration, bool has_ended)
 {
 	tell_of(e, configuration,
 		(struct sn_campaign_progress){ .run = run, .has_ended = has_ended });
-}
-
-/* ---- builds ---- */
-
-static void folder_clear(const char *path)
-{
-	struct sn_command_line line = { .directory = "/" };
-	struct sn_child child;
-	sigset_t signals;
-	int status;
-
-	/* a build may have made anything, so this is left to who knows how to remove it */
-	sn_vec_push(&line.words.items, "rm");
-	sn_vec_push(&line.words.items, "-rf");
-	sn_vec_push(&line.words.items, "--");
-	sn_vec_push(&line.words.items, path);
-	sn_vec_push(&line.words.items, NULL);
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGCHLD);
-	if (sn_child_start(&line, "/dev/null", "/dev/null", &signals, &child, NULL) == SN_OK) {
-		sn_child_go(&child, true);
-		sn_child_wait(&child, 0, &status);
-	}
-	sn_command_line_free(&line);
-}
-
-static const char *build_reason(struct engine *e, const char *log, int status,
-				enum sn_child_end end)
-{
-	struct sn_text words = { 0 };
-	const char *reason;
-
-	sn_last_words(log, &words);
-	reason = end == SN_CHILD_TIMED_OUT
-			 ? sn_arena_printf(&state_of(e)->arena,
-					   "the build took longer than %.6g s%s%s",
-					   plan_of(e)->timeout_s, words.length ? ": " : "",
-					   words.length ? words.chars : "")
-			 : sn_arena_printf(&state_of(e)->arena,
-					   "the build failed with exit status %d%s%s", status,
-					   words.length ? ": " : "",
-					   words.length ? words.chars : "");
-	sn_text_free(&words);
-	return reason;
-}
-
-static sn_status build_run(struct engine *e, uint32_t build, struct sn_campaign_built *out,
-			   struct sn_error *err)
-{
-	const struct sn_campaign_configuration *c = &plan_of(e)->configurations.items[build];
-	const char *folder = build_folder_of(e, build);
-	const char *log = sn_arena_printf(&state_of(e)->arena, "%s/build.log", folder);
-	struct sn_command_line line = { 0 };
-	struct sn_child child;
-	enum sn_child_end end = SN_CHILD_ENDED;
-	int code = 0;
-	sn_status status;
-
-	folder_clear(folder);
-	status = sn_make_folders(folder, err);
-	if (status == SN_OK)
-		status = sn_campaign_build_command(c, folder, &state_of(e)->arena, &line, err);
-	if (status == SN_OK)
-		status = sn_child_start(&line, log, log, &e->signals, &child, err);
-	if (status == SN_OK) {
-		sn_child_go(&child, true);
-		end = sn_child_wait(&child, plan_of(e)->timeout_s, &code);
-	}
-	sn_command_line_free(&line);
-	*out = (struct sn_campaign_built){ build, end == SN_CHILD_ENDED && !code, NULL };
-	if (!out->is_good)
-		out->reason = build_reason(e, log, code, end);
-	e->is_stopped |= end == SN_CHILD_STOPPED;
-	return status;
-}
-
-static void built_note(struct engine *e, const struct sn_campaign_built *built)
-{
-	struct sn_campaign_state *s = state_of(e);
-
-	for (size_t i = 0; i < s->builds.count; i++)
-		if (s->builds.items[i].build == built->build) {
-			s->builds.items[i] = *built;
-			return;
-		}
-	sn_vec_push(&s->builds, *built);
-}
-
-static sn_status builds_make(struct engine *e, struct sn_error *err)
-{
-	uint32_t count = (uint32_t)plan_of(e)->configurations.count;
-	sn_status status = SN_OK;
-
-	for (uint32_t c = 0; status == SN_OK && !e->is_stopped && c < count; c++) {
-		uint32_t build = e->builds[c];
-		const struct sn_campaign_built *known =
-			build == SN_NO_BUILD ? NULL : sn_campaign_built_find(state_of(e), build);
-		struct sn_campaign_built fresh;
-
-		if (build == SN_NO_BUILD)
-			continue;
-		if (build == c && !(known && known->is_good)) {
-			tell(e, NULL, c, false);
-			status = build_run(e, build, &fresh, err);
-			if (status == SN_OK && !e->is_stopped) {
-				status = sn_campaign_log_built(&e->log, &fresh, err);
-				built_note(e, &fresh);
-			}
-			known = sn_campaign_built_find(state_of(e), build);
-		}
-		e->is_left_out[c] = !(known && known->is_good);
-	}
-	return status;
 }
 
 /* ---- runs ---- */
@@ -289,8 +147,8 @@ static void output_measure(const char *path, struct sn_run_facts *facts)
 	facts->output_bytes = stat(path, &st) ? -1 : (int64_t)st.st_size;
 }
 
-static void fail(struct sn_campaign_attempt *a, struct sn_arena *arena, const char *path,
-		 const char *sentence)
+void sn_engine_fail(struct sn_campaign_attempt *a, struct sn_arena *arena, const char *path,
+		    const char *sentence)
 {
 	struct sn_text words = { 0 };
 	struct sn_text file = { 0 };
@@ -309,15 +167,16 @@ static void fail(struct sn_campaign_attempt *a, struct sn_arena *arena, const ch
 	sn_text_free(&file);
 }
 
-static void mark_write(struct engine *e, const struct sn_campaign_attempt *a, const char *path)
+static void mark_write(struct sn_engine *e, const struct sn_campaign_attempt *a, const char *path)
 {
 	const struct sn_campaign_configuration *c =
-		&plan_of(e)->configurations.items[a->configuration];
-	struct sn_campaign_mark mark = { .campaign = state_of(e)->id,
+		&sn_engine_plan(e)->configurations.items[a->configuration];
+	struct sn_campaign_mark mark = { .campaign = sn_engine_state(e)->id,
 					 .configuration = c->name,
 					 .block = a->block,
 					 .position = a->position,
-					 .is_in_blocks = plan_of(e)->order == SN_CAMPAIGN_BLOCKS,
+					 .is_in_blocks =
+						 sn_engine_plan(e)->order == SN_CAMPAIGN_BLOCKS,
 					 .ranks = c->ranks,
 					 .threads = c->threads };
 	struct sn_error err;
@@ -338,12 +197,12 @@ static const char *exit_words(struct sn_arena *arena, int32_t number, int exit_s
 }
 
 /* What the experiment says of a run whose command ended with `exit_status`. */
-static void run_judge(struct engine *e, struct sn_campaign_attempt *a, int exit_status)
+void sn_engine_judge(struct sn_engine *e, struct sn_campaign_attempt *a, int exit_status)
 {
 	const struct sn_campaign_configuration *c =
-		&plan_of(e)->configurations.items[a->configuration];
-	const char *path = path_of(e, a->experiment);
-	struct sn_arena *arena = &state_of(e)->arena;
+		&sn_engine_plan(e)->configurations.items[a->configuration];
+	const char *path = sn_engine_path(e, a->experiment);
+	struct sn_arena *arena = &sn_engine_state(e)->arena;
 	struct sn_experiment *x = NULL;
 	struct sn_text reason = { 0 };
 	struct sn_error err;
@@ -352,41 +211,50 @@ static void run_judge(struct engine *e, struct sn_campaign_attempt *a, int exit_
 	a->state = SN_RUN_DONE;
 	if (!sn_store_is_experiment(path)) {
 		a->experiment = NULL;
-		fail(a, arena, path,
-		     sn_arena_printf(arena, "no experiment (exit status %d)", exit_status));
+		sn_engine_fail(
+			a, arena, path,
+			sn_arena_printf(arena, "no experiment (exit status %d)", exit_status));
 		return;
 	}
 	if (sn_experiment_open(path, &x, &err) != SN_OK) {
-		fail(a, arena, path, err.sentence);
+		sn_engine_fail(a, arena, path, err.sentence);
 		return;
 	}
 	a->facts = sn_run_facts_of(x);
 	output_measure(sn_arena_printf(arena, "%s.out", path), &a->facts);
 	if (exit_status)
-		fail(a, arena, path, exit_words(arena, x->exit_signal, exit_status));
+		sn_engine_fail(a, arena, path, exit_words(arena, x->exit_signal, exit_status));
 	else if (!sn_run_has_ended(x))
-		fail(a, arena, path, "the recording did not end");
+		sn_engine_fail(a, arena, path, "the recording did not end");
 	else if (!sn_run_is_as_asked(&a->facts, c->ranks ? c->ranks : 1, c->threads, &reason))
-		fail(a, arena, "", reason.chars);
+		sn_engine_fail(a, arena, "", reason.chars);
 	a->level = a->state == SN_RUN_DONE;
 	mark_write(e, a, path);
 	sn_text_free(&reason);
 	sn_experiment_free(x);
 }
 
-static sn_status run_begin(struct engine *e, const struct sn_campaign_next *next,
+sn_status sn_engine_end(struct sn_engine *e, struct sn_campaign_attempt *a, struct sn_error *err)
+{
+	if (a->experiment && !sn_store_is_experiment(sn_engine_path(e, a->experiment)))
+		a->experiment = NULL;
+	return sn_campaign_log_end(&e->log, a, err);
+}
+
+static sn_status run_begin(struct sn_engine *e, const struct sn_campaign_next *next,
 			   struct sn_campaign_attempt *a, struct sn_child *child,
 			   struct sn_error *err)
 {
 	struct sn_campaign_next run = *next;
-	const char *relative = experiment_of(e, &run), *path = path_of(e, relative);
-	const char *output = sn_arena_printf(&state_of(e)->arena, "%s.out", path);
-	const char *errors = sn_arena_printf(&state_of(e)->arena, "%s.err", path);
+	const char *relative = sn_engine_experiment_name(e, &run),
+		   *path = sn_engine_path(e, relative);
+	const char *output = sn_arena_printf(&sn_engine_state(e)->arena, "%s.out", path);
+	const char *errors = sn_arena_printf(&sn_engine_state(e)->arena, "%s.err", path);
 	struct sn_command_line line = { 0 };
 	sn_status status = sn_campaign_command(
-		plan_of(e), &plan_of(e)->configurations.items[run.configuration],
-		build_folder_of(e, run.configuration), e->options->sonde, path, &state_of(e)->arena,
-		&line, err);
+		sn_engine_plan(e), &sn_engine_plan(e)->configurations.items[run.configuration],
+		sn_engine_build_folder(e, run.configuration), e->options->sonde, path,
+		&sn_engine_state(e)->arena, &line, err);
 
 	*a = (struct sn_campaign_attempt){ .configuration = run.configuration,
 					   .block = run.block,
@@ -407,11 +275,11 @@ static sn_status run_begin(struct engine *e, const struct sn_campaign_next *next
 	status = sn_campaign_log_begin(&e->log, a, err);
 	sn_child_go(child, status == SN_OK);
 	if (status == SN_OK)
-		sn_campaign_state_begin(state_of(e), a);
+		sn_campaign_state_begin(sn_engine_state(e), a);
 	return status;
 }
 
-static sn_status run_one(struct engine *e, const struct sn_campaign_next *next,
+static sn_status run_one(struct sn_engine *e, const struct sn_campaign_next *next,
 			 struct sn_error *err)
 {
 	struct sn_campaign_attempt fresh, *a;
@@ -423,33 +291,33 @@ static sn_status run_one(struct engine *e, const struct sn_campaign_next *next,
 
 	if (status != SN_OK)
 		return status;
-	a = sn_campaign_state_last(state_of(e), fresh.configuration, fresh.block);
-	tell(e, a, a->configuration, false);
-	end = sn_child_wait(&child, plan_of(e)->timeout_s, &code);
+	a = sn_campaign_state_last(sn_engine_state(e), fresh.configuration, fresh.block);
+	sn_engine_tell(e, a, a->configuration, false);
+	end = sn_child_wait(&child, sn_engine_plan(e)->timeout_s, &code);
 	if (end == SN_CHILD_ENDED) {
-		run_judge(e, a, code);
+		sn_engine_judge(e, a, code);
 	} else if (end == SN_CHILD_TIMED_OUT) {
 		a->exit_status = code;
-		fail(a, &state_of(e)->arena, path_of(e, a->experiment),
-		     sn_arena_printf(&state_of(e)->arena, "it ran longer than %.6g s",
-				     plan_of(e)->timeout_s));
+		sn_engine_fail(a, &sn_engine_state(e)->arena, sn_engine_path(e, a->experiment),
+			       sn_arena_printf(&sn_engine_state(e)->arena,
+					       "it ran longer than %.6g s",
+					       sn_engine_plan(e)->timeout_s));
 	} else {
 		a->state = SN_RUN_CANCELLED;
 		a->reason = "stopped by a signal";
 		e->is_stopped = true;
 	}
-	if (a->experiment && !sn_store_is_experiment(path_of(e, a->experiment)))
-		a->experiment = NULL;
-	status = sn_campaign_log_end(&e->log, a, err);
-	pace_add(e, a, sn_now_s() - began);
-	tell(e, a, a->configuration, true);
+	status = sn_engine_end(e, a, err);
+	sn_engine_pace_add(e, a, sn_now_s() - began);
+	sn_engine_tell(e, a, a->configuration, true);
 	return status;
 }
 
 /* What the budget is compared with: time used before, and now, and by what comes, in runs of the configuration. */
-static bool has_budget(const struct engine *e, uint32_t configuration, double runs)
+bool sn_engine_has_budget(const struct sn_engine *e, uint32_t configuration, double runs)
 {
-	double budget = e->options->budget_s > 0 ? e->options->budget_s : plan_of(e)->budget_s;
+	double budget =
+		e->options->budget_s > 0 ? e->options->budget_s : sn_engine_plan(e)->budget_s;
 	double mean, variance;
 
 	if (!(budget > 0))
@@ -489,15 +357,15 @@ size_t sn_campaign_levels_missing(const struct sn_campaign *campaign)
 	return missing;
 }
 
-static void level_judge(struct engine *e, struct sn_campaign_attempt *a, enum sn_child_end end,
+static void level_judge(struct sn_engine *e, struct sn_campaign_attempt *a, enum sn_child_end end,
 			int code, const char *errors)
 {
-	struct sn_arena *arena = &state_of(e)->arena;
+	struct sn_arena *arena = &sn_engine_state(e)->arena;
 	struct sn_text words = { 0 };
 
 	a->level_reason = NULL;
 	if (end == SN_CHILD_ENDED && !code) {
-		a->level = plan_of(e)->level;
+		a->level = sn_engine_plan(e)->level;
 		return;
 	}
 	sn_last_words(errors, &words);
@@ -510,11 +378,11 @@ static void level_judge(struct engine *e, struct sn_campaign_attempt *a, enum sn
 	sn_text_free(&words);
 }
 
-static sn_status level_add(struct engine *e, struct sn_campaign_attempt *a, struct sn_error *err)
+static sn_status level_add(struct sn_engine *e, struct sn_campaign_attempt *a, struct sn_error *err)
 {
-	struct sn_campaign_progress p = { .run = a, .level = plan_of(e)->level };
-	struct sn_arena *arena = &state_of(e)->arena;
-	const char *path = path_of(e, a->experiment);
+	struct sn_campaign_progress p = { .run = a, .level = sn_engine_plan(e)->level };
+	struct sn_arena *arena = &sn_engine_state(e)->arena;
+	const char *path = sn_engine_path(e, a->experiment);
 	const char *output = sn_arena_printf(arena, "%s.level.out", path);
 	const char *errors = sn_arena_printf(arena, "%s.level.err", path);
 	struct sn_command_line line = { 0 };
@@ -522,12 +390,14 @@ static sn_status level_add(struct engine *e, struct sn_campaign_attempt *a, stru
 	enum sn_child_end end;
 	int code = 0;
 	sn_status status = sn_campaign_level_command(
-		plan_of(e), &plan_of(e)->configurations.items[a->configuration],
-		build_folder_of(e, a->configuration), e->options->sonde, path, arena, &line, err);
+		sn_engine_plan(e), &sn_engine_plan(e)->configurations.items[a->configuration],
+		sn_engine_build_folder(e, a->configuration), e->options->sonde, path, arena, &line,
+		err);
 
 	/* what lies there is of a try that failed or was killed */
 	for (int k = 0; k < SN_COMPANIONS; k++)
-		folder_clear(sn_arena_printf(arena, "%s/%s", path, sn_companion_names[k]));
+		sn_engine_folder_clear(
+			sn_arena_printf(arena, "%s/%s", path, sn_companion_names[k]));
 	if (status == SN_OK)
 		status = sn_child_start(&line, output, errors, &e->signals, &child, err);
 	sn_command_line_free(&line);
@@ -535,7 +405,7 @@ static sn_status level_add(struct engine *e, struct sn_campaign_attempt *a, stru
 		return status;
 	tell_of(e, a->configuration, p);
 	sn_child_go(&child, true);
-	end = sn_child_wait(&child, plan_of(e)->timeout_s * LEVEL_RUNS_MOST, &code);
+	end = sn_child_wait(&child, sn_engine_plan(e)->timeout_s * LEVEL_RUNS_MOST, &code);
 	level_judge(e, a, end, code, errors);
 	e->is_stopped |= end == SN_CHILD_STOPPED;
 	p.has_ended = true;
@@ -543,20 +413,20 @@ static sn_status level_add(struct engine *e, struct sn_campaign_attempt *a, stru
 	return sn_campaign_log_level(&e->log, a, err);
 }
 
-static sn_status levels_go(struct engine *e, enum sn_campaign_end *end, struct sn_error *err)
+static sn_status levels_go(struct sn_engine *e, enum sn_campaign_end *end, struct sn_error *err)
 {
-	uint32_t level = plan_of(e)->level;
+	uint32_t level = sn_engine_plan(e)->level;
 	sn_status status = SN_OK;
 
 	if (level < 2 || *end != SN_CAMPAIGN_COMPLETE)
 		return SN_OK;
-	sn_campaign_judge(state_of(e));
-	for (uint32_t c = 0; status == SN_OK && c < plan_of(e)->configurations.count; c++) {
+	sn_campaign_judge(sn_engine_state(e));
+	for (uint32_t c = 0; status == SN_OK && c < sn_engine_plan(e)->configurations.count; c++) {
 		struct sn_campaign_attempt *a = level_wanted(e->campaign, c);
 
 		if (!a)
 			continue;
-		if (!has_budget(e, c, level)) {
+		if (!sn_engine_has_budget(e, c, level)) {
 			*end = SN_CAMPAIGN_OUT_OF_BUDGET;
 			break;
 		}
@@ -571,40 +441,44 @@ static sn_status levels_go(struct engine *e, enum sn_campaign_end *end, struct s
 
 /* ---- a killed campaign ---- */
 
-static sn_status orphan_settle(struct engine *e, struct sn_campaign_attempt *a,
-			       struct sn_error *err)
+bool sn_engine_is_whole(struct sn_engine *e, const struct sn_campaign_attempt *a)
 {
 	struct sn_experiment *x = NULL;
-	const char *path = a->experiment ? path_of(e, a->experiment) : NULL;
-	bool is_whole;
+	const char *path = a->experiment ? sn_engine_path(e, a->experiment) : NULL;
+	bool is_whole = path && sn_store_is_experiment(path) &&
+			sn_experiment_open(path, &x, NULL) == SN_OK && sn_run_has_ended(x) &&
+			x->exit_status == 0 && x->processes.count;
 
-	sn_orphan_end(a->pid, a->pid_start, a->boot);
-	is_whole = path && sn_store_is_experiment(path) &&
-		   sn_experiment_open(path, &x, NULL) == SN_OK && sn_run_has_ended(x) &&
-		   x->exit_status == 0 && x->processes.count;
 	sn_experiment_free(x);
-	if (is_whole) {
-		run_judge(e, a, 0);
+	return is_whole;
+}
+
+static sn_status orphan_settle(struct sn_engine *e, struct sn_campaign_attempt *a,
+			       struct sn_error *err)
+{
+	sn_orphan_end(a->pid, a->pid_start, a->boot);
+	if (sn_engine_is_whole(e, a)) {
+		sn_engine_judge(e, a, 0);
 	} else {
 		a->state = SN_RUN_CANCELLED;
 		a->reason = "the campaign was killed while it ran";
-		if (path && !sn_store_is_experiment(path))
-			a->experiment = NULL;
 	}
-	return sn_campaign_log_end(&e->log, a, err);
+	return sn_engine_end(e, a, err);
 }
 
-static sn_status orphans_settle(struct engine *e, struct sn_error *err)
+static sn_status orphans_settle(struct sn_engine *e, struct sn_error *err)
 {
 	sn_status status = SN_OK;
 
-	for (size_t i = 0; status == SN_OK && i < state_of(e)->attempts.count; i++) {
-		struct sn_campaign_attempt *a = &state_of(e)->attempts.items[i];
+	for (size_t i = 0; status == SN_OK && i < sn_engine_state(e)->attempts.count; i++) {
+		struct sn_campaign_attempt *a = &sn_engine_state(e)->attempts.items[i];
 
-		if (a->state == SN_RUN_RUNNING && a->configuration < state_of(e)->configurations)
+		if (a->state == SN_RUN_RUNNING &&
+		    a->configuration < sn_engine_state(e)->configurations)
 			status = orphan_settle(e, a, err);
-		else if (a->facts.elapsed_s > 0 && a->configuration < state_of(e)->configurations) {
-			pace_add(e, a, a->facts.elapsed_s);
+		else if (a->facts.elapsed_s > 0 &&
+			 a->configuration < sn_engine_state(e)->configurations) {
+			sn_engine_pace_add(e, a, a->facts.elapsed_s);
 			e->used_s += a->facts.elapsed_s;
 		}
 	}
@@ -627,7 +501,7 @@ static int neighbours_warn(void)
 	return fd;
 }
 
-static sn_status runs_go(struct engine *e, enum sn_campaign_end *end, struct sn_error *err)
+static sn_status runs_go(struct sn_engine *e, enum sn_campaign_end *end, struct sn_error *err)
 {
 	struct sn_campaign_cursor cursor = { 0 };
 	struct sn_campaign_next next;
@@ -635,8 +509,9 @@ static sn_status runs_go(struct engine *e, enum sn_campaign_end *end, struct sn_
 
 	*end = SN_CAMPAIGN_COMPLETE;
 	while (status == SN_OK && !e->is_stopped &&
-	       sn_campaign_next(&cursor, plan_of(e), state_of(e), e->is_left_out, &next)) {
-		if (!has_budget(e, next.configuration, 1)) {
+	       sn_campaign_next(&cursor, sn_engine_plan(e), sn_engine_state(e), e->is_left_out,
+				&next)) {
+		if (!sn_engine_has_budget(e, next.configuration, 1)) {
 			*end = SN_CAMPAIGN_OUT_OF_BUDGET;
 			break;
 		}
@@ -648,14 +523,14 @@ static sn_status runs_go(struct engine *e, enum sn_campaign_end *end, struct sn_
 	return status;
 }
 
-static size_t missing_count(const struct engine *e)
+static size_t missing_count(const struct sn_engine *e)
 {
 	size_t missing = 0;
 
-	for (uint32_t c = 0; c < plan_of(e)->configurations.count; c++)
-		for (uint32_t b = 0; b < plan_of(e)->repeat; b++) {
+	for (uint32_t c = 0; c < sn_engine_plan(e)->configurations.count; c++)
+		for (uint32_t b = 0; b < sn_engine_plan(e)->repeat; b++) {
 			const struct sn_campaign_attempt *last =
-				sn_campaign_last(state_of(e), c, b);
+				sn_campaign_last(sn_engine_state(e), c, b);
 
 			missing += !(last && (last->state == SN_RUN_DONE ||
 					      last->state == SN_RUN_SUSPICIOUS));
@@ -663,7 +538,7 @@ static size_t missing_count(const struct engine *e)
 	return missing;
 }
 
-static sn_status engine_begin(struct engine *e, int *lock, struct sn_error *err)
+static sn_status engine_begin(struct sn_engine *e, int *lock, struct sn_error *err)
 {
 	struct sn_campaign_state *fresh;
 	sn_status status = sn_campaign_lock(e->campaign->path, lock, err);
@@ -694,44 +569,74 @@ static sn_status engine_begin(struct engine *e, int *lock, struct sn_error *err)
 	return status;
 }
 
+static void engine_init(struct sn_engine *e)
+{
+	size_t count = e->campaign->plan->configurations.count;
+
+	e->log.fd = -1;
+	e->is_left_out = sn_alloc_zeroed(count + 1, sizeof(*e->is_left_out));
+	e->paces = sn_alloc_zeroed(count + 1, sizeof(*e->paces));
+	e->builds = sn_alloc_zeroed(count + 1, sizeof(*e->builds));
+	sn_campaign_builds(e->campaign->plan, e->builds);
+	e->began_s = sn_now_s();
+	sn_campaign_signals_block(&e->signals);
+}
+
+static void engine_free(struct sn_engine *e)
+{
+	if (e->log.fd >= 0)
+		sn_campaign_log_close(&e->log);
+	free(e->folder);
+	free(e->is_left_out);
+	free(e->paces);
+	free(e->builds);
+}
+
+sn_status sn_campaign_jobs_cancel(struct sn_campaign *campaign, struct sn_error *err)
+{
+	static const struct sn_campaign_engine_options quiet = { .retry = -1 };
+	struct sn_engine e = { .campaign = campaign, .options = &quiet };
+	int lock = -1;
+	sn_status status;
+
+	engine_init(&e);
+	status = engine_begin(&e, &lock, err);
+	if (status == SN_OK)
+		status = sn_engine_jobs_cancel(&e, err);
+	engine_free(&e);
+	if (lock >= 0)
+		close(lock);
+	return status;
+}
+
 sn_status sn_campaign_run(struct sn_campaign *campaign,
 			  const struct sn_campaign_engine_options *options,
 			  enum sn_campaign_end *end, size_t *missing, struct sn_error *err)
 {
-	struct engine e = { .campaign = campaign, .options = options, .log = { .fd = -1 } };
-	size_t count = campaign->plan->configurations.count;
+	struct sn_engine e = { .campaign = campaign, .options = options };
+	bool has_jobs = campaign->plan->jobs.is_used;
 	int lock = -1, neighbours = -1;
 	sn_status status;
 
-	e.is_left_out = sn_alloc_zeroed(count + 1, sizeof(*e.is_left_out));
-	e.paces = sn_alloc_zeroed(count + 1, sizeof(*e.paces));
-	e.builds = sn_alloc_zeroed(count + 1, sizeof(*e.builds));
-	sn_campaign_builds(campaign->plan, e.builds);
-	e.began_s = sn_now_s();
-	sn_campaign_signals_block(&e.signals);
+	engine_init(&e);
 	status = engine_begin(&e, &lock, err);
-	/* not before: who runs this campaign already is no other one */
-	if (status == SN_OK)
+	/* not before: who runs this campaign already is no other one; jobs run elsewhere */
+	if (status == SN_OK && !has_jobs)
 		neighbours = neighbours_warn();
 	if (status == SN_OK)
 		status = orphans_settle(&e, err);
 	if (status == SN_OK)
-		status = builds_make(&e, err);
+		status = sn_engine_builds(&e, err);
 	if (status == SN_OK)
-		status = runs_go(&e, end, err);
+		status = has_jobs ? sn_engine_jobs(&e, end, err) : runs_go(&e, end, err);
 	if (status == SN_OK)
 		status = levels_go(&e, end, err);
 	*missing = missing_count(&e);
 	sn_campaign_judge(campaign->state);
-	if (e.log.fd >= 0)
-		sn_campaign_log_close(&e.log);
+	engine_free(&e);
 	if (lock >= 0)
 		close(lock);
 	if (neighbours >= 0)
 		close(neighbours);
-	free(e.folder);
-	free(e.is_left_out);
-	free(e.paces);
-	free(e.builds);
 	return status;
 }

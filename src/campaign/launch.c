@@ -109,12 +109,12 @@ static const char *launcher_words(const struct sn_campaign_plan *plan,
 	struct sn_text text = { 0 };
 	const char *kept;
 
-	if (!strcmp(plan->launcher, "local"))
+	if (!strcmp(plan->launcher, "local") || (!*plan->launcher && !c->ranks))
 		return "{command}";
 	if (!strcmp(plan->launcher, "mpirun"))
 		return c->per_node ? "mpirun -n {ranks} -ppn {ranks_per_node} {command}"
 				   : "mpirun -n {ranks} {command}";
-	if (strcmp(plan->launcher, "srun") != 0)
+	if (*plan->launcher && strcmp(plan->launcher, "srun") != 0)
 		return plan->launcher;
 	sn_text_add(&text, "srun -n {ranks}");
 	sn_text_add(&text, c->nodes ? " -N {nodes}" : "");

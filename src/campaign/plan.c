@@ -2,7 +2,7 @@
  * Reads plans: sections and keys line by line, then the configurations, multiplied by the sweep. Every
  * fault is one sentence with its line; a key that nobody knows gets the nearest one that is known.
  */
-#include "campaign/plan.h"
+#include "campaign/plan_reader.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -37,50 +37,8 @@ static const char *const key_names[KEYS] = { "program",	       "arguments", "dir
 					     "build",	       "ranks",	    "threads",	 "nodes",
 					     "ranks_per_node", "pin" };
 
-enum {
-	C_NAME,
-	C_LEVEL,
-	C_REPEAT,
-	C_ORDER,
-	C_LAUNCHER,
-	C_TIMEOUT,
-	C_BUDGET,
-	C_RETRY,
-	C_SCALING,
-	C_KEYS,
-};
-
-static const char *const campaign_names[C_KEYS] = { "name",   "level",	  "repeat",
-						    "order",  "launcher", "timeout",
-						    "budget", "retry",	  "scaling" };
-
 static const char *const section_names[] = { "campaign", "default", "configuration", "sweep" };
 enum { S_CAMPAIGN, S_DEFAULT, S_CONFIGURATION, S_SWEEP, SECTIONS, S_NONE = SECTIONS };
-
-struct setting {
-	const char *name; /* of a variable of the environment; NULL: one of the keys */
-	int key;
-	const char *value;
-	int line;
-};
-
-/* What one section says, in its order. */
-struct section {
-	const char *name; /* of a configuration */
-	int line;
-	SN_VEC(struct setting) settings;
-};
-
-struct reader {
-	const char *file, *folder;
-	struct sn_campaign_plan *plan;
-	struct section in_default, sweep;
-	SN_VEC(struct section) configurations;
-	const char *campaign[C_KEYS];
-	int campaign_lines[C_KEYS];
-	int line;
-	struct sn_error *err;
-};
 
 /* "threads takes ...": keys are called as their options are. */
 static bool names_option(const char *sentence)
@@ -88,7 +46,7 @@ static bool names_option(const char *sentence)
 	size_t length = strcspn(sentence, " :");
 
 	for (int i = 0; i < KEYS + C_KEYS; i++) {
-		const char *name = i < KEYS ? key_names[i] : campaign_names[i - KEYS];
+		const char *name = i < KEYS ? key_names[i] : sn_plan_campaign_names[i - KEYS];
 
 		if (strlen(name) == length && !memcmp(name, sentence, length))
 			return true;
@@ -96,8 +54,7 @@ static bool names_option(const char *sentence)
 	return false;
 }
 
-__attribute__((format(printf, 3, 4))) static sn_status fault(struct reader *r, int line,
-							     const char *format, ...)
+sn_status sn_plan_fault(struct sn_plan_reader *r, int line, const char *format, ...)
 {
 	struct sn_text text = { 0 };
 	sn_status status;
@@ -117,7 +74,7 @@ __attribute__((format(printf, 3, 4))) static sn_status fault(struct reader *r, i
 	return status;
 }
 
-static sn_status unknown(struct reader *r, const char *what, const char *name,
+static sn_status unknown(struct sn_plan_reader *r, const char *what, const char *name,
 			 const char *const *names, int count)
 {
 	const char *near = sn_plan_nearest(names, count, name);
@@ -126,10 +83,10 @@ static sn_status unknown(struct reader *r, const char *what, const char *name,
 
 	for (int i = 0; i < count; i++)
 		sn_text_addf(&all, "%s%s", i ? " " : "", names[i]);
-	status = near ? fault(r, r->line, "there is no %s '%s'; did you mean '%s'?", what, name,
-			      near)
-		      : fault(r, r->line, "there is no %s '%s'; known are: %s", what, name,
-			      all.chars);
+	status = near ? sn_plan_fault(r, r->line, "there is no %s '%s'; did you mean '%s'?", what,
+				      name, near)
+		      : sn_plan_fault(r, r->line, "there is no %s '%s'; known are: %s", what, name,
+				      all.chars);
 	sn_text_free(&all);
 	return status;
 }
@@ -148,7 +105,7 @@ static char *trimmed(char *text)
 	return text;
 }
 
-static struct section *section_named(struct reader *r, const char *name)
+static struct sn_plan_section *section_named(struct sn_plan_reader *r, const char *name)
 {
 	for (size_t i = 0; i < r->configurations.count; i++)
 		if (!strcmp(r->configurations.items[i].name, name))
@@ -156,21 +113,22 @@ static struct section *section_named(struct reader *r, const char *name)
 	return NULL;
 }
 
-static sn_status configuration_begin(struct reader *r, const char *rest)
+static sn_status configuration_begin(struct sn_plan_reader *r, const char *rest)
 {
-	struct section fresh = { .line = r->line };
+	struct sn_plan_section fresh = { .line = r->line };
 	struct sn_words words = { 0 };
 	struct sn_error inner;
 	sn_status status = sn_words_split(rest, "", &r->plan->arena, &words, &inner);
 
 	if (status != SN_OK)
-		status = fault(r, r->line, "%s", inner.sentence);
+		status = sn_plan_fault(r, r->line, "%s", inner.sentence);
 	else if (words.items.count != 1 || !words.items.items[0][0])
-		status =
-			fault(r, r->line, "a configuration has one name: [configuration \"NAME\"]");
+		status = sn_plan_fault(r, r->line,
+				       "a configuration has one name: [configuration \"NAME\"]");
 	else if (section_named(r, words.items.items[0]))
-		status = fault(r, r->line, "the configuration '%s' is there already, at line %d",
-			       words.items.items[0], section_named(r, words.items.items[0])->line);
+		status = sn_plan_fault(
+			r, r->line, "the configuration '%s' is there already, at line %d",
+			words.items.items[0], section_named(r, words.items.items[0])->line);
 	if (status == SN_OK) {
 		fresh.name = words.items.items[0];
 		sn_vec_push(&r->configurations, fresh);
@@ -180,12 +138,12 @@ static sn_status configuration_begin(struct reader *r, const char *rest)
 }
 
 /* "[configuration "a"]": the section that the next lines are of. */
-static sn_status section_read(struct reader *r, char *line, int *section)
+static sn_status section_read(struct sn_plan_reader *r, char *line, int *section)
 {
 	char *end = strrchr(line, ']'), *name = line + 1, *rest;
 
 	if (!end || end[1])
-		return fault(r, r->line, "a section ends with ']': '%s'", line);
+		return sn_plan_fault(r, r->line, "a section ends with ']': '%s'", line);
 	*end = '\0';
 	name = trimmed(name);
 	rest = name + strcspn(name, " \t\"'");
@@ -200,7 +158,7 @@ static sn_status section_read(struct reader *r, char *line, int *section)
 		return unknown(r, "section", name, section_names, SECTIONS);
 	if (*section == S_CONFIGURATION)
 		return configuration_begin(r, rest);
-	return *rest ? fault(r, r->line, "[%s] has no name", name) : SN_OK;
+	return *rest ? sn_plan_fault(r, r->line, "[%s] has no name", name) : SN_OK;
 }
 
 static bool is_variable_name(const char *name)
@@ -213,62 +171,66 @@ static bool is_variable_name(const char *name)
 	return true;
 }
 
-static sn_status setting_add(struct reader *r, struct section *section, const char *key,
-			     const char *value)
+static sn_status setting_add(struct sn_plan_reader *r, struct sn_plan_section *section,
+			     const char *key, const char *value)
 {
-	struct setting fresh = { .key = sn_plan_index_of(key_names, KEYS, key),
-				 .value = sn_arena_strdup(&r->plan->arena, value),
-				 .line = r->line };
+	struct sn_plan_setting fresh = { .key = sn_plan_index_of(key_names, KEYS, key),
+					 .value = sn_arena_strdup(&r->plan->arena, value),
+					 .line = r->line };
 
 	if (sn_starts_with(key, "environment.")) {
 		fresh.name = sn_arena_strdup(&r->plan->arena, key + strlen("environment."));
 		if (!is_variable_name(fresh.name))
-			return fault(r, r->line,
-				     "'%s' is no name of a variable: letters, digits and '_'",
-				     fresh.name);
+			return sn_plan_fault(
+				r, r->line,
+				"'%s' is no name of a variable: letters, digits and '_'",
+				fresh.name);
 	} else if (fresh.key < 0) {
-		if (sn_plan_index_of(campaign_names, C_KEYS, key) >= 0)
-			return fault(r, r->line,
-				     "'%s' is said of the whole campaign: write it under "
-				     "[campaign]",
-				     key);
+		if (sn_plan_index_of(sn_plan_campaign_names, C_KEYS, key) >= 0)
+			return sn_plan_fault(r, r->line,
+					     "'%s' is said of the whole campaign: write it under "
+					     "[campaign]",
+					     key);
 		return unknown(r, "key", key, key_names, KEYS);
 	}
 	for (size_t i = 0; i < section->settings.count; i++) {
-		const struct setting *old = &section->settings.items[i];
+		const struct sn_plan_setting *old = &section->settings.items[i];
 
 		if (fresh.name ? old->name && !strcmp(old->name, fresh.name)
 			       : !old->name && old->key == fresh.key)
-			return fault(r, r->line, "'%s' is set already, at line %d", key, old->line);
+			return sn_plan_fault(r, r->line, "'%s' is set already, at line %d", key,
+					     old->line);
 	}
 	sn_vec_push(&section->settings, fresh);
 	return SN_OK;
 }
 
-static sn_status campaign_set(struct reader *r, const char *key, const char *value)
+static sn_status campaign_set(struct sn_plan_reader *r, const char *key, const char *value)
 {
-	int index = sn_plan_index_of(campaign_names, C_KEYS, key);
+	int index = sn_plan_index_of(sn_plan_campaign_names, C_KEYS, key);
 
 	if (index < 0 &&
 	    (sn_plan_index_of(key_names, KEYS, key) >= 0 || sn_starts_with(key, "environment.")))
-		return fault(r, r->line, "'%s' is said of configurations: write it under [default]",
-			     key);
+		return sn_plan_fault(r, r->line,
+				     "'%s' is said of configurations: write it under [default]",
+				     key);
 	if (index < 0)
-		return unknown(r, "key", key, campaign_names, C_KEYS);
+		return unknown(r, "key", key, sn_plan_campaign_names, C_KEYS);
 	if (r->campaign[index])
-		return fault(r, r->line, "'%s' is set already, at line %d", key,
-			     r->campaign_lines[index]);
+		return sn_plan_fault(r, r->line, "'%s' is set already, at line %d", key,
+				     r->campaign_lines[index]);
 	r->campaign[index] = sn_arena_strdup(&r->plan->arena, value);
 	r->campaign_lines[index] = r->line;
 	return SN_OK;
 }
 
-static sn_status key_read(struct reader *r, char *line, int section)
+static sn_status key_read(struct sn_plan_reader *r, char *line, int section)
 {
 	char *equals = strchr(line, '='), *key, *value;
 
 	if (!equals)
-		return fault(r, r->line, "neither '[SECTION]' nor 'KEY = VALUE': '%s'", line);
+		return sn_plan_fault(r, r->line, "neither '[SECTION]' nor 'KEY = VALUE': '%s'",
+				     line);
 	*equals = '\0';
 	key = trimmed(line);
 	value = trimmed(equals + 1);
@@ -282,14 +244,14 @@ static sn_status key_read(struct reader *r, char *line, int section)
 	case S_SWEEP:
 		return setting_add(r, &r->sweep, key, value);
 	default:
-		return fault(r, r->line,
-			     "'%s' stands before the first section; begin with "
-			     "[campaign] or [default]",
-			     key);
+		return sn_plan_fault(r, r->line,
+				     "'%s' stands before the first section; begin with "
+				     "[campaign] or [default]",
+				     key);
 	}
 }
 
-static sn_status lines_read(struct reader *r, const char *bytes, size_t length)
+static sn_status lines_read(struct sn_plan_reader *r, const char *bytes, size_t length)
 {
 	int section = S_NONE;
 	sn_status status = SN_OK;
@@ -301,7 +263,7 @@ static sn_status lines_read(struct reader *r, const char *bytes, size_t length)
 
 		r->line++;
 		if (strlen(copy) != size && memchr(at, '\0', size))
-			status = fault(r, r->line, "a byte 0: this is no text");
+			status = sn_plan_fault(r, r->line, "a byte 0: this is no text");
 		else if (*line == '[')
 			status = section_read(r, line, &section);
 		else if (*line && *line != '#' && *line != ';')
@@ -312,103 +274,9 @@ static sn_status lines_read(struct reader *r, const char *bytes, size_t length)
 	return status;
 }
 
-/* ---- values ---- */
-
-static sn_status duration_set(struct reader *r, int key, double *out)
-{
-	struct sn_error inner;
-
-	if (r->campaign[key] && sn_campaign_duration_parse(r->campaign[key], out, &inner) != SN_OK)
-		return fault(r, r->campaign_lines[key], "%s: %s", campaign_names[key],
-			     inner.sentence);
-	return SN_OK;
-}
-
-static sn_status whole_parse(struct reader *r, int line, const char *name, const char *text,
-			     long least, long most, uint32_t *out)
-{
-	char *end;
-	long value;
-
-	errno = 0;
-	value = strtol(text, &end, 10);
-	if (end == text || *end || errno || value < least || value > most)
-		return fault(r, line, "%s takes a whole number from %ld to %ld, not '%s'", name,
-			     least, most, text);
-	*out = (uint32_t)value;
-	return SN_OK;
-}
-
-static sn_status campaign_whole(struct reader *r, int key, long least, long most, uint32_t *out)
-{
-	if (!r->campaign[key])
-		return SN_OK;
-	return whole_parse(r, r->campaign_lines[key], campaign_names[key], r->campaign[key], least,
-			   most, out);
-}
-
-static sn_status order_set(struct reader *r)
-{
-	const char *order = r->campaign[C_ORDER];
-
-	if (!order || !strcmp(order, "blocks"))
-		r->plan->order = SN_CAMPAIGN_BLOCKS;
-	else if (!strcmp(order, "sequential"))
-		r->plan->order = SN_CAMPAIGN_SEQUENTIAL;
-	else
-		return fault(r, r->campaign_lines[C_ORDER],
-			     "order is blocks or sequential, not '%s'", order);
-	return SN_OK;
-}
-
-static sn_status scaling_set(struct reader *r)
-{
-	const char *scaling = r->campaign[C_SCALING];
-
-	r->plan->is_weak = scaling && !strcmp(scaling, "weak");
-	if (scaling && !r->plan->is_weak && strcmp(scaling, "strong") != 0)
-		return fault(r, r->campaign_lines[C_SCALING], "scaling is strong or weak, not '%s'",
-			     scaling);
-	return SN_OK;
-}
-
-static sn_status launcher_set(struct reader *r)
-{
-	static const char *const known[] = { "local", "mpirun", "srun" };
-	const char *launcher = r->campaign[C_LAUNCHER];
-
-	r->plan->launcher = launcher && *launcher ? launcher : "local";
-	if (sn_plan_index_of(known, 3, r->plan->launcher) >= 0 ||
-	    strstr(r->plan->launcher, "{command}"))
-		return SN_OK;
-	return fault(r, r->campaign_lines[C_LAUNCHER],
-		     "launcher is local, mpirun, srun, or a command with {command} in it, not '%s'",
-		     launcher);
-}
-
-static sn_status campaign_finish(struct reader *r)
-{
-	struct sn_campaign_plan *plan = r->plan;
-	sn_status status = campaign_whole(r, C_LEVEL, 1, 3, &plan->level);
-
-	if (status == SN_OK)
-		status = campaign_whole(r, C_REPEAT, 1, SN_CAMPAIGN_RUNS_MAX, &plan->repeat);
-	if (status == SN_OK)
-		status = campaign_whole(r, C_RETRY, 0, 100, &plan->retry);
-	if (status == SN_OK)
-		status = order_set(r);
-	if (status == SN_OK)
-		status = scaling_set(r);
-	if (status == SN_OK)
-		status = launcher_set(r);
-	if (status == SN_OK)
-		status = duration_set(r, C_TIMEOUT, &plan->timeout_s);
-	return status == SN_OK ? duration_set(r, C_BUDGET, &plan->budget_s) : status;
-}
-
 /* ---- configurations ---- */
 
-static const struct setting *setting_of(const struct section *section, int key)
+static const struct sn_plan_setting *setting_of(const struct sn_plan_section *section, int key)
 {
 	for (size_t i = 0; i < section->settings.count; i++)
 		if (!section->settings.items[i].name && section->settings.items[i].key == key)
@@ -418,11 +286,11 @@ static const struct setting *setting_of(const struct section *section, int key)
 
 /* What all sources together say of a point: settings of later calls win. */
 struct point {
-	const struct setting *keys[KEYS];
-	SN_VEC(const struct setting *) environment;
+	const struct sn_plan_setting *keys[KEYS];
+	SN_VEC(const struct sn_plan_setting *) environment;
 };
 
-static void point_set(struct point *point, const struct setting *setting)
+static void point_set(struct point *point, const struct sn_plan_setting *setting)
 {
 	if (!setting->name) {
 		point->keys[setting->key] = setting;
@@ -441,37 +309,29 @@ static const char *value_of(const struct point *point, int key)
 	return point->keys[key] ? point->keys[key]->value : "";
 }
 
-static sn_status whole_of(struct reader *r, const struct point *point, int key, uint32_t *out)
+static sn_status whole_of(struct sn_plan_reader *r, const struct point *point, int key,
+			  uint32_t *out)
 {
 	*out = 0;
 	if (!point->keys[key] || !*point->keys[key]->value)
 		return SN_OK;
-	return whole_parse(r, point->keys[key]->line, key_names[key], point->keys[key]->value, 1,
-			   65536, out);
-}
-
-static const char *below(struct reader *r, const char *folder, const char *path)
-{
-	if (path[0] == '/')
-		return path;
-	if (!path[0] || !strcmp(path, "."))
-		return folder;
-	return sn_arena_printf(&r->plan->arena, "%s/%s", folder, path);
+	return sn_plan_whole(r, point->keys[key]->line, key_names[key], point->keys[key]->value, 1,
+			     65536, out);
 }
 
 /* A data set beside the plan is found from another working directory, too. */
-static const char *dataset_of(struct reader *r, const struct point *point)
+static const char *dataset_of(struct sn_plan_reader *r, const struct point *point)
 {
 	const char *dataset = value_of(point, K_DATASET), *path;
 
 	if (!*dataset || !*value_of(point, K_DIRECTORY))
 		return dataset;
-	path = below(r, r->folder, dataset);
+	path = sn_plan_below(r, r->folder, dataset);
 	return access(path, F_OK) ? dataset : path;
 }
 
 /* Fills everything once, so that what is wrong is told before the first run. */
-static sn_status point_try(struct reader *r, const struct point *point,
+static sn_status point_try(struct sn_plan_reader *r, const struct point *point,
 			   const struct sn_campaign_configuration *c)
 {
 	static const int filled[] = { K_DATASET, K_PROGRAM, K_ARGUMENTS, K_BUILD, K_PIN };
@@ -485,30 +345,30 @@ static sn_status point_try(struct reader *r, const struct point *point,
 		const char *value = value_of(point, filled[i]);
 
 		if (filled[i] == K_DATASET && strstr(value, "{dataset}"))
-			return fault(r, point->keys[K_DATASET]->line,
-				     "dataset is filled in by itself");
+			return sn_plan_fault(r, point->keys[K_DATASET]->line,
+					     "dataset is filled in by itself");
 		sn_text_clear(&text);
 		status = sn_campaign_fill(value, &fill, &text, &inner);
 		if (status == SN_OK)
 			status = sn_words_split(value, "", &r->plan->arena, &words, &inner);
 		if (status != SN_OK)
-			status = fault(r, point->keys[filled[i]]->line, "%s: %s",
-				       key_names[filled[i]], inner.sentence);
+			status = sn_plan_fault(r, point->keys[filled[i]]->line, "%s: %s",
+					       key_names[filled[i]], inner.sentence);
 	}
 	for (size_t i = 0; status == SN_OK && i < point->environment.count; i++) {
-		const struct setting *variable = point->environment.items[i];
+		const struct sn_plan_setting *variable = point->environment.items[i];
 
 		sn_text_clear(&text);
 		if (sn_campaign_fill(variable->value, &fill, &text, &inner) != SN_OK)
-			status = fault(r, variable->line, "environment.%s: %s", variable->name,
-				       inner.sentence);
+			status = sn_plan_fault(r, variable->line, "environment.%s: %s",
+					       variable->name, inner.sentence);
 	}
 	sn_vec_free(&words.items);
 	sn_text_free(&text);
 	return status;
 }
 
-static void environment_set(struct reader *r, const struct point *point,
+static void environment_set(struct sn_plan_reader *r, const struct point *point,
 			    struct sn_campaign_configuration *c)
 {
 	struct sn_campaign_variable *variables = sn_arena_array(
@@ -521,16 +381,16 @@ static void environment_set(struct reader *r, const struct point *point,
 	c->environment.count = point->environment.count;
 }
 
-static sn_status needs_launcher(struct reader *r, const struct point *point, uint32_t ranks)
+static sn_status needs_launcher(struct sn_plan_reader *r, const struct point *point, uint32_t ranks)
 {
 	if (ranks > 1 && !strcmp(r->plan->launcher, "local"))
-		return fault(r, point->keys[K_RANKS]->line,
-			     "%u ranks need a launcher: set launcher = mpirun under [campaign]",
-			     ranks);
+		return sn_plan_fault(
+			r, point->keys[K_RANKS]->line,
+			"%u ranks need a launcher: set launcher = mpirun under [campaign]", ranks);
 	return SN_OK;
 }
 
-static sn_status point_add(struct reader *r, const struct point *point, const char *name)
+static sn_status point_add(struct sn_plan_reader *r, const struct point *point, const char *name)
 {
 	struct sn_campaign_configuration c = { .name = name,
 					       .program = value_of(point, K_PROGRAM),
@@ -540,13 +400,13 @@ static sn_status point_add(struct reader *r, const struct point *point, const ch
 	sn_status status;
 
 	if (!*c.program)
-		return fault(r, 0,
-			     "the configuration '%s' has no program: set program under [default]",
-			     name);
-	c.directory = below(r, r->folder, value_of(point, K_DIRECTORY));
+		return sn_plan_fault(
+			r, 0, "the configuration '%s' has no program: set program under [default]",
+			name);
+	c.directory = sn_plan_below(r, r->folder, value_of(point, K_DIRECTORY));
 	c.dataset = dataset_of(r, point);
 	if (strchr(c.program, '/') && c.program[0] != '{')
-		c.program = below(r, r->folder, c.program);
+		c.program = sn_plan_below(r, r->folder, c.program);
 	status = whole_of(r, point, K_RANKS, &c.ranks);
 	if (status == SN_OK)
 		status = whole_of(r, point, K_THREADS, &c.threads);
@@ -567,7 +427,7 @@ static sn_status point_add(struct reader *r, const struct point *point, const ch
 /* The values of one swept key, each as a setting of its own. */
 struct dimension {
 	const char *name;
-	struct setting *values;
+	struct sn_plan_setting *values;
 	size_t count;
 };
 
@@ -590,7 +450,7 @@ static bool has_gap(const char *list)
 	return is_after_comma;
 }
 
-static sn_status dimension_read(struct reader *r, const struct setting *setting,
+static sn_status dimension_read(struct sn_plan_reader *r, const struct sn_plan_setting *setting,
 				struct dimension *out)
 {
 	struct sn_words words = { 0 };
@@ -598,39 +458,40 @@ static sn_status dimension_read(struct reader *r, const struct setting *setting,
 	sn_status status = sn_words_split(setting->value, ",", &r->plan->arena, &words, &inner);
 
 	if (status != SN_OK)
-		status = fault(r, setting->line, "%s", inner.sentence);
+		status = sn_plan_fault(r, setting->line, "%s", inner.sentence);
 	else if (!words.items.count)
-		status = fault(r, setting->line, "a sweep needs values: 1, 2, 4");
+		status = sn_plan_fault(r, setting->line, "a sweep needs values: 1, 2, 4");
 	else if (has_gap(setting->value))
-		status = fault(
+		status = sn_plan_fault(
 			r, setting->line, "the list '%s' of %s has a comma too many: write 1, 2, 4",
 			setting->value, setting->name ? setting->name : key_names[setting->key]);
 	out->name = setting->name ? setting->name : key_names[setting->key];
 	out->count = words.items.count;
-	out->values = sn_arena_array(&r->plan->arena, struct setting, words.items.count + 1);
+	out->values =
+		sn_arena_array(&r->plan->arena, struct sn_plan_setting, words.items.count + 1);
 	for (size_t i = 0; i < words.items.count; i++) {
 		out->values[i] = *setting;
 		out->values[i].value = words.items.items[i];
 		for (size_t k = 0; status == SN_OK && k < i && words.items.count < 1000; k++)
 			if (!strcmp(words.items.items[k], words.items.items[i]))
-				status = fault(r, setting->line, "'%s' is swept over twice",
-					       words.items.items[i]);
+				status = sn_plan_fault(r, setting->line, "'%s' is swept over twice",
+						       words.items.items[i]);
 	}
 	sn_vec_free(&words.items);
 	return status;
 }
 
-static sn_status swept_check(struct reader *r, const struct section *configuration)
+static sn_status swept_check(struct sn_plan_reader *r, const struct sn_plan_section *configuration)
 {
 	for (size_t i = 0; configuration && i < configuration->settings.count; i++)
 		for (size_t k = 0; k < r->sweep.settings.count; k++) {
-			const struct setting *own = &configuration->settings.items[i];
-			const struct setting *swept = &r->sweep.settings.items[k];
+			const struct sn_plan_setting *own = &configuration->settings.items[i];
+			const struct sn_plan_setting *swept = &r->sweep.settings.items[k];
 
 			if (own->name && swept->name
 				    ? !strcmp(own->name, swept->name)
 				    : !own->name && !swept->name && own->key == swept->key)
-				return fault(
+				return sn_plan_fault(
 					r, own->line,
 					"'%s' is set here and swept over at line %d: one of both",
 					own->name ? own->name : key_names[own->key], swept->line);
@@ -639,7 +500,7 @@ static sn_status swept_check(struct reader *r, const struct section *configurati
 }
 
 /* "NAME threads=4 ranks=2" */
-static const char *point_name(struct reader *r, const struct section *configuration,
+static const char *point_name(struct sn_plan_reader *r, const struct sn_plan_section *configuration,
 			      const struct dimension *dimensions, size_t count, size_t number)
 {
 	struct sn_text name = { 0 };
@@ -659,7 +520,8 @@ static const char *point_name(struct reader *r, const struct section *configurat
 	return kept;
 }
 
-static sn_status configuration_multiply(struct reader *r, const struct section *configuration,
+static sn_status configuration_multiply(struct sn_plan_reader *r,
+					const struct sn_plan_section *configuration,
 					const struct dimension *dimensions, size_t dimension_count,
 					size_t points)
 {
@@ -684,7 +546,7 @@ static sn_status configuration_multiply(struct reader *r, const struct section *
 	return status;
 }
 
-static sn_status configurations_make(struct reader *r)
+static sn_status configurations_make(struct sn_plan_reader *r)
 {
 	size_t count = r->sweep.settings.count, points = 1;
 	size_t sections = r->configurations.count ? r->configurations.count : 1;
@@ -699,7 +561,7 @@ static sn_status configurations_make(struct reader *r)
 	}
 	if (status == SN_OK &&
 	    (double)points * (double)sections * r->plan->repeat > SN_CAMPAIGN_RUNS_MAX)
-		status = fault(
+		status = sn_plan_fault(
 			r, 0,
 			"the plan has %.0f runs (%zu configurations, %u times); %d are the most: "
 			"sweep over less",
@@ -712,9 +574,9 @@ static sn_status configurations_make(struct reader *r)
 	return status;
 }
 
-static void name_set(struct reader *r)
+static void name_set(struct sn_plan_reader *r)
 {
-	const struct setting *program = setting_of(&r->in_default, K_PROGRAM);
+	const struct sn_plan_setting *program = setting_of(&r->in_default, K_PROGRAM);
 	const char *name = r->campaign[C_NAME] && *r->campaign[C_NAME]
 				   ? r->campaign[C_NAME]
 				   : r->plan->configurations.items[0].program;
@@ -724,7 +586,7 @@ static void name_set(struct reader *r)
 	r->plan->name = sn_arena_strdup(&r->plan->arena, sn_base_name(name));
 }
 
-static void reader_free(struct reader *r)
+static void reader_free(struct sn_plan_reader *r)
 {
 	sn_vec_free(&r->in_default.settings);
 	sn_vec_free(&r->sweep.settings);
@@ -738,14 +600,14 @@ sn_status sn_campaign_plan_read(const char *bytes, size_t length, const char *na
 				struct sn_error *err)
 {
 	struct sn_campaign_plan *plan = sn_alloc_zeroed(1, sizeof(*plan));
-	struct reader r = { .file = name, .plan = plan, .err = err };
+	struct sn_plan_reader r = { .file = name, .plan = plan, .err = err };
 	sn_status status;
 
 	plan->level = plan->repeat = 1;
 	r.folder = sn_arena_strdup(&plan->arena, folder);
 	status = lines_read(&r, bytes, length);
 	if (status == SN_OK)
-		status = campaign_finish(&r);
+		status = sn_plan_campaign_values(&r);
 	if (status == SN_OK)
 		status = configurations_make(&r);
 	if (status == SN_OK) {

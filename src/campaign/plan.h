@@ -2,6 +2,7 @@
  * A campaign's plan: what shall run, read from commented INI (docs/manual/campaigns.md).
  *
  *	[campaign]                 name level repeat order launcher timeout budget retry scaling
+ *	                           jobs parallel step template
  *	[default]                  program arguments directory dataset build ranks threads nodes
  *	                           ranks_per_node pin environment.NAME
  *	[configuration "NAME"]     the same keys, over those of [default]
@@ -47,6 +48,18 @@ struct sn_campaign_configuration {
 	} environment; /* what the plan sets */
 };
 
+/** Which runs share a job of a batch system. */
+enum sn_campaign_jobs_of { SN_JOB_OF_RUN, SN_JOB_OF_BLOCK, SN_JOB_OF_ALL };
+
+/** Runs in jobs of a batch system (jobs.h): launcher = sbatch. */
+struct sn_campaign_jobs {
+	bool is_used;
+	const char *options; /* of sbatch, words as in sh; "" */
+	enum sn_campaign_jobs_of each;
+	uint32_t parallel;    /* jobs that may run at the same time */
+	const char *template; /* absolute path; NULL: ours */
+};
+
 enum sn_campaign_order { SN_CAMPAIGN_BLOCKS, SN_CAMPAIGN_SEQUENTIAL };
 
 struct sn_campaign_plan {
@@ -54,8 +67,11 @@ struct sn_campaign_plan {
 	const char *name; /* of the campaign's folder */
 	uint32_t level, repeat, retry;
 	enum sn_campaign_order order;
-	bool is_weak;		    /* scaling = weak: the work grows with the workers */
-	const char *launcher;	    /* "local", "mpirun", "srun", or a command with {command} */
+	bool is_weak; /* scaling = weak: the work grows with the workers */
+	const char *
+		launcher; /* of a run, in its job where there are jobs: "local", "mpirun", "srun", or a command with
+	                         {command}; "": srun where ranks are set, else local */
+	struct sn_campaign_jobs jobs;
 	double timeout_s, budget_s; /* 0: none */
 	SN_VEC(struct sn_campaign_configuration) configurations;
 };

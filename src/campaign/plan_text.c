@@ -22,7 +22,8 @@ static sn_status words_check(const struct sn_campaign_wishes *w, struct sn_error
 {
 	const char *const single[] = { w->name,	  w->launcher, w->timeout, w->budget, w->directory,
 				       w->build,  w->pin,      w->threads, w->ranks,  w->dataset,
-				       w->repeat, w->retry,    w->level };
+				       w->repeat, w->retry,    w->level,   w->jobs,   w->parallel,
+				       w->step,	  w->template };
 	sn_status status = SN_OK;
 
 	for (size_t i = 0; status == SN_OK && i < sizeof(single) / sizeof(*single); i++)
@@ -73,6 +74,10 @@ sn_status sn_campaign_plan_text(const struct sn_campaign_wishes *w, struct sn_te
 	key_add(out, "repeat", w->repeat ? w->repeat : "5");
 	key_add(out, "order", w->order);
 	key_add(out, "launcher", w->launcher);
+	key_add(out, "jobs", w->jobs);
+	key_add(out, "parallel", w->parallel);
+	key_add(out, "step", w->step);
+	key_add(out, "template", w->template);
 	key_add(out, "timeout", w->timeout);
 	key_add(out, "budget", w->budget);
 	key_add(out, "retry", w->retry);

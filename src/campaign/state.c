@@ -140,6 +140,12 @@ static bool begin_read(struct sn_campaign_state *s, const json_t *root)
 		return false;
 	fresh.experiment = text_of(s, root, "experiment");
 	fresh.job = text_of(s, root, "job");
+	number_of(root, "submission", ATTEMPTS_MAX, &fresh.submission);
+	if (whole_of(root, "submission", 0) <= 0 || !fresh.job)
+		fresh.submission = 0;
+	/* of a job it is not known yet whether it runs: its folder tells */
+	if (fresh.submission)
+		fresh.state = SN_RUN_QUEUED;
 	fresh.boot = text_of(s, root, "boot");
 	fresh.pid = (int32_t)whole_of(root, "pid", -1);
 	fresh.pid_start = (uint64_t)whole_of(root, "pid_start", 0);
@@ -471,6 +477,8 @@ static void begin_members(struct sn_json *json, const void *context)
 	sn_json_member_uint(json, "position", a->position);
 	sn_json_member_string(json, "experiment", a->experiment);
 	sn_json_member_string(json, "job", a->job);
+	if (a->submission)
+		sn_json_member_uint(json, "submission", a->submission);
 	sn_json_member_int(json, "pid", a->pid);
 	sn_json_member_uint(json, "pid_start", a->pid_start);
 	sn_json_member_string(json, "boot", a->boot);

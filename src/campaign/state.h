@@ -6,6 +6,8 @@
  *	  state.jsonl              this file: a header, then one event a line (docs/format/campaign.md)
  *	  lock                     held by whoever runs it
  *	  builds/N/                what a build made, with its words in build.log
+ *	  template                 of the scripts of jobs, where the user gave one
+ *	  jobs/N/                  a job of a batch system (jobs.h)
  *	  runs/rBLOCK.cNUMBER.aATTEMPT.NAME/   the experiments; beside them .out and .err of the program
  *
  * A line that was not written whole (the writer was killed, the disk full) is passed over: what it
@@ -54,10 +56,12 @@ struct sn_campaign_attempt {
 	enum sn_run_state state;
 	int32_t exit_status;	/* -1: unknown */
 	const char *experiment; /* relative to the campaign's folder; NULL: none */
-	const char *job;	/* of a batch system; NULL */
-	const char *reason;	/* a sentence; NULL: nothing to say */
-	int32_t pid;		/* of the launched command while it runs */
-	const char *boot; /* of the machine that it runs on: /proc/sys/kernel/random/boot_id */
+	const char *job;	/* number of its job in the batch system; NULL */
+	uint32_t
+		submission; /* number of its script below jobs/, from 1; 0: it runs where its campaign does */
+	const char *reason; /* a sentence; NULL: nothing to say */
+	int32_t pid;	    /* of the launched command while it runs */
+	const char *boot;   /* of the machine that it runs on: /proc/sys/kernel/random/boot_id */
 	uint64_t
 		pid_start; /* its start in clock ticks since boot, which tells it from a later one */
 	struct sn_run_facts facts;

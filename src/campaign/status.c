@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "campaign/jobs.h"
+#include "campaign/queue.h"
 #include "campaign/schedule.h"
 
 static const struct sn_column status_columns[] = {
@@ -17,10 +19,16 @@ static const struct sn_column status_columns[] = {
 	{ "state", "state", SN_CELL_TEXT, 0 },
 	{ "exit_status", "exit", SN_CELL_INT, 0 },
 	{ "experiment", "experiment", SN_CELL_TEXT, 0 },
-	{ "job", NULL, SN_CELL_TEXT, 0 },
+	{ "job", "job", SN_CELL_TEXT, 0 },
 	{ "elapsed_s", "elapsed s", SN_CELL_SECONDS, 0 },
 	{ "level", "level", SN_CELL_INT, 0 },
 	{ "reason", "reason", SN_CELL_TEXT, 0 },
+};
+
+struct queue {
+	bool is_asked, has_answer;
+	struct sn_queue_rows rows;
+	struct sn_text words;
 };
 
 static void attempt_row(const struct sn_campaign *c, const struct sn_campaign_attempt *a,
@@ -47,19 +55,57 @@ static void attempt_row(const struct sn_campaign *c, const struct sn_campaign_at
 						    c->plan->level, a->level_reason));
 }
 
-/* Of a campaign that nobody runs nothing is running. */
+/* What became of a run in a job, by what lies in the folder and what the queue says now. */
+static void job_look(const struct sn_campaign *c, bool is_held, struct sn_campaign_attempt *a,
+		     struct queue *queue)
+{
+	const char *path = sn_arena_printf(&c->state->arena, "%s/%s", c->path, a->experiment);
+	struct sn_job_report report = sn_job_look(path);
+	const struct sn_queue_row *row = NULL;
+	char *script = NULL;
+
+	a->state = report.is_taken ? SN_RUN_RUNNING : SN_RUN_QUEUED;
+	if (report.has_ended) {
+		a->reason = is_held ? NULL : "it has ended; 'sonde campaign resume' takes it in";
+		return;
+	}
+	if (!queue->is_asked)
+		queue->has_answer = sn_queue_ask(&c->state->arena, &queue->rows, &queue->words);
+	queue->is_asked = true;
+	script = realpath(
+		sn_arena_printf(&c->state->arena, "%s/jobs/%u/script", c->path, a->submission),
+		NULL);
+	if (script)
+		row = sn_queue_find(&queue->rows, script);
+	free(script);
+	if (row && row->state == SN_QUEUE_WAITS)
+		a->reason =
+			sn_arena_printf(&c->state->arena, "waits in the queue: %s", row->reason);
+	else if (!queue->has_answer)
+		a->reason = "the batch system gives no answer";
+	else if (!is_held && !(row && row->state == SN_QUEUE_RUNS))
+		a->reason = "its job is over; 'sonde campaign resume' says how and goes on";
+}
+
+/* Of a campaign that nobody runs nothing is running, but in jobs. */
 static void attempts_fill(const struct sn_campaign *c, bool is_held, struct sn_table *table)
 {
+	struct queue queue = { 0 };
+
 	for (size_t i = 0; i < c->state->attempts.count; i++) {
 		struct sn_campaign_attempt a = c->state->attempts.items[i];
 		bool is_left = a.state == SN_RUN_RUNNING && !is_held;
 
-		if (is_left)
+		if (a.submission && a.state == SN_RUN_QUEUED && a.experiment)
+			job_look(c, is_held, &a, &queue);
+		else if (is_left)
 			a.reason = "the campaign was killed while it ran";
 		else if (a.state == SN_RUN_DONE && !sn_campaign_has_experiment(c, &a))
 			a.reason = "its experiment is not there any more";
 		attempt_row(c, &a, is_left ? SN_RUN_CANCELLED : a.state, table);
 	}
+	sn_vec_free(&queue.rows.items);
+	sn_text_free(&queue.words);
 }
 
 /* The runs that would come next, in their order; of a failed build, with its words. */

@@ -57,11 +57,12 @@ static sn_status number_add(uint32_t value, const char *name, struct sn_text *ou
 	return SN_OK;
 }
 
-static sn_status placeholder_add(const char *name, const struct sn_campaign_fill *fill,
-				 struct sn_text *out, struct sn_error *err)
+static sn_status placeholder_add(void *context, const char *name, struct sn_text *out,
+				 struct sn_error *err)
 {
 	static const char *const names[] = { "ranks",	"threads", "nodes",  "ranks_per_node",
 					     "dataset", "build",   "command" };
+	const struct sn_campaign_fill *fill = context;
 	const struct sn_campaign_configuration *c = fill->configuration;
 	const char *near;
 
@@ -108,29 +109,37 @@ static size_t placeholder_length(const char *at)
 	return *at == '{' && length > 1 && at[length] == '}' ? length + 1 : 0;
 }
 
-sn_status sn_campaign_fill(const char *text, const struct sn_campaign_fill *fill,
-			   struct sn_text *out, struct sn_error *err)
+sn_status sn_fill(const char *text, bool is_shell, sn_fill_value value, void *context,
+		  struct sn_text *out, struct sn_error *err)
 {
 	sn_text_add(out, "");
 	for (const char *at = text; *at;) {
-		size_t length = placeholder_length(at);
+		bool is_variable = is_shell && at[0] == '$' && at[1] == '{';
+		size_t length = is_variable ? 0 : placeholder_length(at);
 		char name[64] = "";
 		sn_status status;
 
-		if (at[0] == '{' && at[1] == '{') {
-			sn_text_add_char(out, '{');
-			at += 2;
-			continue;
-		}
-		if (!length) {
+		if (is_variable)
+			sn_text_add_char(out, *at++);
+		else if (at[0] == '{' && at[1] == '{')
+			at++;
+		if (!length || is_variable) {
 			sn_text_add_char(out, *at++);
 			continue;
 		}
 		snprintf(name, sizeof(name), "%.*s", (int)length - 2, at + 1);
-		status = placeholder_add(name, fill, out, err);
+		status = value(context, name, out, err);
 		if (status != SN_OK)
 			return status;
 		at += length;
 	}
 	return SN_OK;
+}
+
+sn_status sn_campaign_fill(const char *text, const struct sn_campaign_fill *fill,
+			   struct sn_text *out, struct sn_error *err)
+{
+	struct sn_campaign_fill copy = *fill;
+
+	return sn_fill(text, false, placeholder_add, &copy, out, err);
 }

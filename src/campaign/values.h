@@ -15,6 +15,13 @@ const char *sn_plan_nearest(const char *const *names, int count, const char *nam
  * no place. */
 sn_status sn_campaign_duration_parse(const char *text, double *seconds, struct sn_error *err);
 
+/** Adds what a name stands for. */
+typedef sn_status (*sn_fill_value)(void *context, const char *name, struct sn_text *out,
+				   struct sn_error *err);
+/** Adds `text` with names in braces filled in; "{{" is a brace. In a text for a shell "${name}" is the shell's. */
+sn_status sn_fill(const char *text, bool is_shell, sn_fill_value value, void *context,
+		  struct sn_text *out, struct sn_error *err);
+
 /** What a name in braces stands for. */
 struct sn_campaign_fill {
 	const struct sn_campaign_configuration *configuration;

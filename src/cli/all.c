@@ -23,6 +23,7 @@
 	X(campaign_resume)                                                                         \
 	X(campaign_cancel)                                                                         \
 	X(scalability)                                                                             \
+	X(campaign_job)                                                                            \
 	X(campaign_add)                                                                            \
 	X(archive)                                                                                 \
 	X(export)                                                                                  \

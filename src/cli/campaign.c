@@ -1,11 +1,9 @@
 /*
  * sonde campaign run | plan | resume | cancel | add, and sonde scale: plans of runs, started,
- * told of, stopped and gone on with.
+ * stopped and gone on with.
  */
 #include "cli/campaign.h"
 
-#include <ctype.h>
-#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,130 +14,11 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "campaign/engine.h"
+#include "campaign/jobs.h"
 #include "campaign/schedule.h"
 #include "campaign/values.h"
+#include "cli/campaign_progress.h"
 #include "record/target.h"
-
-/* ---- progress ---- */
-
-enum telling { TELL_NOTHING, TELL_LINES, TELL_TERMINAL, TELL_JSON };
-
-struct teller {
-	enum telling how;
-	bool is_drawn;
-};
-
-static void left_add(const struct sn_campaign_progress *p, struct sn_text *out)
-{
-	if (isnan(p->left_s) || !(p->left_s > 0))
-		return;
-	sn_text_add(out, ", ");
-	sn_text_add_duration(out, p->left_s);
-	if (p->left_spread_s > 0) {
-		sn_text_add(out, " +- ");
-		sn_text_add_duration(out, p->left_spread_s);
-	}
-	sn_text_add(out, " left");
-}
-
-static void run_add(const struct sn_campaign_progress *p, struct sn_text *out)
-{
-	sn_text_add_printable(out, p->configuration, strlen(p->configuration));
-	if (!p->run) {
-		sn_text_add(out, ": build");
-		return;
-	}
-	sn_text_addf(out, ", repeat %u", p->run->block + 1);
-	if (p->level) {
-		sn_text_addf(out, ", level %u", p->level);
-		if (p->has_ended && p->run->level < p->level)
-			sn_text_addf(out, " is missing (%s)", p->run->level_reason);
-		else if (p->has_ended)
-			sn_text_add(out, ": added");
-		return;
-	}
-	if (p->run->attempt > 1)
-		sn_text_addf(out, ", attempt %u", p->run->attempt);
-	if (!p->has_ended)
-		return;
-	sn_text_addf(out, ": %s", sn_run_state_name(p->run->state));
-	if (p->run->facts.elapsed_s > 0) {
-		sn_text_add(out, " in ");
-		sn_text_add_duration(out, p->run->facts.elapsed_s);
-	}
-	if (p->run->reason)
-		sn_text_addf(out, " (%s)", p->run->reason);
-}
-
-static void json_tell(const struct sn_campaign_progress *p)
-{
-	struct sn_json json = { .out = stderr };
-
-	sn_json_object(&json);
-	sn_json_member_string(&json, "schema", "sonde.campaign-progress/1");
-	sn_json_member_string(&json, "event", !p->run ? "build" : p->has_ended ? "end" : "begin");
-	sn_json_member_string(&json, "configuration", p->configuration);
-	if (p->run) {
-		sn_json_member_uint(&json, "repeat", p->run->block + 1);
-		sn_json_member_uint(&json, "attempt", p->run->attempt);
-		sn_json_member_string(&json, "state", sn_run_state_name(p->run->state));
-		sn_json_member_string(&json, "reason",
-				      p->level ? p->run->level_reason : p->run->reason);
-	}
-	if (p->level)
-		sn_json_member_uint(&json, "level", p->level);
-	sn_json_member_uint(&json, "done", p->done);
-	sn_json_member_uint(&json, "failed", p->failed);
-	sn_json_member_uint(&json, "total", p->total);
-	sn_json_member_double(&json, "left_s", p->left_s > 0 ? p->left_s : NAN);
-	sn_json_close(&json);
-	sn_json_finish(&json);
-}
-
-static void line_tell(struct teller *teller, const struct sn_campaign_progress *p)
-{
-	struct sn_text line = { 0 };
-	bool stays = p->has_ended && (teller->how == TELL_LINES || p->run->state != SN_RUN_DONE ||
-				      p->run->level < p->level);
-
-	if (teller->how == TELL_LINES && !p->has_ended && p->run)
-		return;
-	sn_text_addf(&line, "[%zu/%zu", p->done, p->total);
-	if (p->failed)
-		sn_text_addf(&line, ", %zu failed", p->failed);
-	left_add(p, &line);
-	sn_text_add(&line, "] ");
-	run_add(p, &line);
-	if (teller->how == TELL_TERMINAL) {
-		fprintf(stderr, "\r\033[K%s%s", line.chars, stays ? "\n" : "");
-		teller->is_drawn = !stays;
-	} else {
-		fprintf(stderr, "%s\n", line.chars);
-	}
-	sn_text_free(&line);
-}
-
-static void progress_tell(void *context, const struct sn_campaign_progress *p)
-{
-	struct teller *teller = context;
-
-	if (teller->how == TELL_JSON)
-		json_tell(p);
-	else if (teller->how != TELL_NOTHING)
-		line_tell(teller, p);
-	fflush(stderr);
-}
-
-static enum telling telling_of(const char *asked, bool is_quiet)
-{
-	if (is_quiet)
-		return TELL_NOTHING;
-	if (asked && !strcmp(asked, "json"))
-		return TELL_JSON;
-	if (asked && !strcmp(asked, "lines"))
-		return TELL_LINES;
-	return isatty(2) ? TELL_TERMINAL : TELL_LINES;
-}
 
 /* ---- running ---- */
 
@@ -226,12 +105,13 @@ static void outcome_tell(const struct sn_campaign *c, enum sn_campaign_end end, 
 
 static int campaign_go(struct sn_campaign *c, const struct asked *asked)
 {
-	struct teller teller = { .how = telling_of(asked->progress, asked->is_quiet) };
+	struct sn_campaign_teller teller = { .how = sn_campaign_telling_of(asked->progress,
+									   asked->is_quiet) };
 	char *sonde = own_path();
 	struct sn_campaign_engine_options options = { .sonde = sonde,
 						      .budget_s = asked->budget_s,
 						      .retry = asked->retry,
-						      .tell = progress_tell,
+						      .tell = sn_campaign_progress_tell,
 						      .context = &teller };
 	enum sn_campaign_end end = SN_CAMPAIGN_STOPPED;
 	size_t missing = 0;
@@ -483,13 +363,15 @@ static sn_status cancel(const char *name, struct sn_error *err)
 	sn_status status = sn_campaign_open(name, &campaign, err);
 	pid_t holder;
 
+	holder = status == SN_OK ? sn_campaign_holder(campaign->path) : 0;
+	if (status == SN_OK && holder <= 1 && campaign->plan->jobs.is_used)
+		status = sn_campaign_jobs_cancel(campaign, err);
 	if (status == SN_OK)
 		status = sn_campaign_log_open(campaign->path, &log, err);
 	if (status == SN_OK) {
 		status = sn_campaign_log_event(&log, "cancelled", NULL, NULL, err);
 		sn_campaign_log_close(&log);
 	}
-	holder = status == SN_OK ? sn_campaign_holder(campaign->path) : 0;
 	if (holder > 1 && kill(holder, SIGTERM))
 		status = sn_error_errno(err, "cannot stop process %d, which runs '%s'", (int)holder,
 					campaign->path);
@@ -506,6 +388,24 @@ static int campaign_cancel(const struct sn_args *args)
 	return cancel(args->operand_count ? args->operands[0] : NULL, &err) == SN_OK
 		       ? SN_EXIT_OK
 		       : sn_error_print(&err);
+}
+
+static int campaign_job(const struct sn_args *args)
+{
+	long number = args->operand_count == 2 ? strtol(args->operands[1], NULL, 10) : 0;
+	char *sonde = own_path();
+	struct sn_error err;
+	sn_status status;
+
+	if (number > 0 && number < 1000000)
+		status = sn_job_run(args->operands[0], (uint32_t)number, sonde, &err);
+	else
+		status = sn_error_set(
+			&err, SN_ERR_USAGE,
+			"give a campaign and the number of one of its jobs; scripts of "
+			"jobs do");
+	free(sonde);
+	return status == SN_OK ? SN_EXIT_OK : sn_error_print(&err);
 }
 
 static int campaign_add(const struct sn_args *args)
@@ -558,6 +458,10 @@ static sn_status wishes_read(const struct sn_args *args, struct wishes_held *out
 					  .repeat = sn_args_value(args, "repeat"),
 					  .order = sn_args_value(args, "order"),
 					  .launcher = sn_args_value(args, "launcher"),
+					  .jobs = sn_args_value(args, "jobs"),
+					  .parallel = sn_args_value(args, "parallel"),
+					  .step = sn_args_value(args, "step"),
+					  .template = sn_args_value(args, "template"),
 					  .timeout = sn_args_value(args, "timeout"),
 					  .budget = sn_args_value(args, "budget"),
 					  .retry = sn_args_value(args, "retry"),
@@ -643,7 +547,17 @@ static int scale_run(const struct sn_args *args)
 		  "1|2|3" },                                                                                 \
 		{ "weak", 0, NULL, "weak scaling: the work grows with the workers", NULL },                  \
 		{ "launcher", 0, "COMMAND",                                                                  \
-		  "local, mpirun, srun, or a command with {command} in it", NULL },                          \
+		  "local, mpirun, srun, 'sbatch [OPTIONS]', or a command with {command} in it",              \
+		  NULL },                                                                                    \
+		{ "jobs", 0, "OF", "with sbatch: one job for each run, each block, or all",                  \
+		  "run|block|all" },                                                                         \
+		{ "parallel", 0, "N", "with sbatch: so many jobs may run at once (default 1)",               \
+		  NULL },                                                                                    \
+		{ "step", 0, "COMMAND",                                                                      \
+		  "with sbatch: what starts a run in its job (default: srun where ranks are set)",           \
+		  NULL },                                                                                    \
+		{ "template", 0, "FILE", "with sbatch: a script of yours with {command} in it",              \
+		  NULL },                                                                                    \
 		{ "order", 0, "ORDER", "blocks (shuffled, the default) or sequential",                       \
 		  "blocks|sequential" },                                                                     \
 		{ "timeout", 0, "TIME", "a run that takes longer has failed: 90, 5m, 2h", NULL },            \
@@ -725,12 +639,29 @@ const struct sn_command sn_command_campaign_cancel = {
 	.name = "campaign cancel",
 	.operands = "[CAMPAIGN]",
 	.summary = "Stops a campaign",
-	.description = "The run in progress is ended. What is done stays, and 'sonde campaign "
-		       "resume' goes on.",
+	.description =
+		"The run in progress is ended, and jobs of sbatch are cancelled, also those of a "
+		"campaign that was killed. What is done stays, and 'sonde campaign resume' goes "
+		"on.",
 	.options = no_options,
 	.examples = (const char *const[]){ "sonde campaign cancel sonde.app.campaign.1",
 					   "stop this one", NULL },
 	.run = campaign_cancel,
+};
+
+const struct sn_command sn_command_campaign_job = {
+	.name = "campaign job",
+	.operands = "CAMPAIGN N",
+	.summary = "Runs the runs of job N of a campaign; for scripts of jobs",
+	.description =
+		"With launcher = sbatch a campaign writes scripts and submits them; this stands in "
+		"them where a template has {command}. It runs, one after the other, the runs that the "
+		"job was submitted for, and reports their ends through the campaign's folder. A run "
+		"that was given up, or that the job has run before, is passed over.",
+	.options = no_options,
+	.examples = (const char *const[]){ "sonde campaign job /scratch/sonde.app.campaign.1 3",
+					   "what the script of the third job does", NULL },
+	.run = campaign_job,
 };
 
 const struct sn_command sn_command_campaign_add = {

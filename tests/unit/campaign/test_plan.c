@@ -86,7 +86,7 @@ TEST(faults_name_the_line_and_the_nearest_key)
 		     "plan:2: timeout: a duration is written 90, 30s, 5m, 2h or 1d, not '5x'");
 	CHECK_STRING(
 		refusal("[campaign]\nlauncher=foo\n[default]\nprogram=a\n"),
-		"plan:2: launcher is local, mpirun, srun, or a command with {command} in it, not "
+		"plan:2: launcher is local, mpirun, srun, sbatch with its options, or a command with {command} in it, not "
 		"'foo'");
 	CHECK_STRING(
 		refusal("[default]\nprogram=a\n[configuration x]\nthreads=2\n[sweep]\nthreads=1\n"),
