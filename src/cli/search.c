@@ -615,8 +615,8 @@ static const struct sn_option search_options[] = {
 	  "brief|always|never" },
 	{ "restarts", 0, "N", "start the program N times more at most (6 unless said)", NULL },
 	{ "budget", 0, "SHARE",
-	  "refuse values of a further start whose source took more than this share of the CPU time (0.05 "
-	  "unless said)",
+	  "refuse values of a further start, or of a trace, whose source took more than this share of the CPU "
+	  "time; with --phase take fewer samples where these did (0.05 unless said)",
 	  NULL },
 	{ "caches", 0, "SIZES",
 	  "what traces of loops are replayed through, as L1=48k/12,L2=2m/16,L3=36m/12,TLB=1536/12,line=64,"

@@ -120,6 +120,7 @@ def starts(app):
             done.stderr)
     ends = [r for r in rows(found, 'CriticalContention') if not r['refined']]
     t.check(ends and all('openmp' in r['sources'] for r in ends), 'its values count', told(found))
+    t.check(all(r['confidence'] < 1 and r['severity_low'] < r['severity'] for r in ends), 'but are not certain: they are of another start', ends)
     over = rows(found, 'Oversubscribed')
     t.check(all('openmp' in r['sources'] for r in over), 'also for what was asked before that start', over[:1])
     with open('alone.c', 'w') as out:
