@@ -32,7 +32,7 @@
 		  "trace OpenMP, too: regions, barriers, locks, tasks: who works, who waits",                             \
 		  NULL },                                                                                                 \
 		{ "collect", 0, "LIST",                                                                                   \
-		  "trace these, too: heap, sync, io, mpi, openmp, or all; clock and waits are "                           \
+		  "trace these, too: heap, sync, io, mpi, openmp, faults (page faults), or all; clock and waits are "     \
 		  "always there",                                                                                         \
 		  NULL },                                                                                                 \
 		{ "event", 'e', "EVENT[:PERIOD],..",                                                                      \

@@ -142,10 +142,11 @@ static sn_status caches_read(const struct sn_args *args, const struct sn_view *v
 		if (value)
 			status = parse[i](value, out, err);
 	}
-	if (status == SN_OK && sn_args_value(args, "by") && !(view->needs & takes_by))
+	if (status == SN_OK && sn_args_value(args, "by") && !(view->needs & takes_by) &&
+	    !view->takes_by)
 		status = sn_error_set(
 			err, SN_ERR_USAGE,
-			"--by goes with caches, sharing, instances and variants, not with '%s'",
+			"--by goes with caches, sharing, instances, variants and memory, not with '%s'",
 			view->name);
 	return status;
 }
@@ -283,7 +284,7 @@ static const struct sn_option show_options[] = {
 	{ "weak", 0, NULL, "scalability: the work grew with the workers", NULL },
 	{ "by", 0, "WHAT",
 	  "a row for each object (unless said), loop or thread (caches), bucket, thread or instance "
-	  "(instances), loop or bucket (variants)",
+	  "(instances), loop or bucket (variants), page or line (memory)",
 	  NULL },
 	{ "caches", 0, "SIZES",
 	  "caches, sharing: what is simulated, as L1=48k/12,L2=2m/16,L3=36m/12,TLB=1536/12,line=64,"

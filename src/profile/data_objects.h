@@ -13,7 +13,12 @@ struct sn_variable;
 
 struct sn_data_objects;
 
-enum sn_data_object_kind { SN_DATA_VARIABLE, SN_DATA_SECTION, SN_DATA_MEMORY };
+enum sn_data_object_kind {
+	SN_DATA_VARIABLE,
+	SN_DATA_SECTION,
+	SN_DATA_MEMORY,
+	SN_DATA_HEAP, /* for who knows blocks: sn_data_object_at does not */
+};
 
 struct sn_data_object {
 	enum sn_data_object_kind kind;

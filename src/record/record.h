@@ -51,7 +51,9 @@ struct sn_record_options {
 	double sync_min_us;	      /* ... waits of at least so long; 0: all */
 	bool has_io;		      /* input and output are traced */
 	bool has_openmp;	      /* regions and constructs of OpenMP are traced */
-	struct sn_counters counters;  /* -e */
+	struct sn_counters counters;  /* -e, and those of --collect faults */
+	bool has_faults;	      /* --collect faults, or all */
+	bool has_all;		      /* --collect all */
 	bool without_counters;	      /* -e could not be had, and --fallback clock was given */
 	int pause_signal;	      /* sent to this command; 0: none */
 	int packet_signal;	      /* likewise: a sample packet; 0: none */

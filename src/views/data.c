@@ -5,17 +5,20 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "heap/heap.h"
 #include "profile/data_objects.h"
+#include "trace/trace.h"
 #include "views/parts.h"
 #include "wire/counters.h"
 #include "wire/data.h"
 
-enum { PAGE_BYTES = 4096 };
+enum { PAGE_BYTES = 4096, LINE_BYTES = 64 };
 
-/* What is summed by: an object, or a page of a process. */
+/* What is summed by: an object, or a page (a cache line) of a process. */
 struct group {
 	uint32_t event, process;
-	uint64_t page;
+	uint64_t page, address;
+	int64_t time_ns;
 	struct sn_data_object object;
 	double count;
 	uint64_t samples, weighed, weight;
@@ -119,8 +122,86 @@ static const char *memory_name(struct groups *groups, const struct sn_program *p
 	return name;
 }
 
-static void groups_find(const struct sn_view_input *input, bool is_by_page, struct groups *groups)
+/* ---- blocks of the heap, where it was traced, too ---- */
+
+struct asked {
+	struct sn_heap_place place;
+	size_t group;
+};
+
+static int asked_compare(const void *a, const void *b)
 {
+	const struct asked *x = a, *y = b;
+
+	if (x->place.process != y->place.process)
+		return x->place.process < y->place.process ? -1 : 1;
+	if (x->place.address != y->place.address)
+		return x->place.address < y->place.address ? -1 : 1;
+	return (x->group > y->group) - (x->group < y->group);
+}
+
+/* "malloc in make (file.c:12)", by the line of the program that allocated. */
+static const char *block_name(struct groups *groups, const struct sn_program *program,
+			      const struct sn_heap_path *path)
+{
+	struct sn_text text = { 0 };
+	const char *name;
+
+	sn_text_add(&text, path->is_new ? "new in " : "malloc in ");
+	sn_site_add_name(program, sn_site_of(program, path->stack), &text);
+	name = sn_arena_strdup(&groups->names, text.chars);
+	sn_text_free(&text);
+	return name;
+}
+
+static sn_status blocks_find(const struct sn_program *program, struct groups *groups,
+			     struct sn_error *err)
+{
+	SN_VEC(struct asked) asked = { 0 };
+	struct sn_heap_place *places;
+	const char **names; /* by path */
+	struct sn_heap *heap = NULL;
+	sn_status status;
+
+	for (size_t i = 0; i < groups->items.count; i++) {
+		const struct group *g = &groups->items.items[i];
+
+		if (g->object.kind == SN_DATA_MEMORY)
+			sn_vec_push(&asked, ((struct asked){ { g->process, g->address, g->time_ns,
+							       SN_NONE, 0 },
+							     i }));
+	}
+	if (asked.count)
+		qsort(asked.items, asked.count, sizeof(*asked.items), asked_compare);
+	places = sn_alloc_zeroed(asked.count + 1, sizeof(*places));
+	for (size_t i = 0; i < asked.count; i++)
+		places[i] = asked.items[i].place;
+	status = sn_heap_read_places(program->experiment, places, asked.count, &heap, err);
+	names = sn_alloc_zeroed(heap ? heap->paths.count + 1 : 1, sizeof(*names));
+	for (size_t i = 0; status == SN_OK && i < asked.count; i++) {
+		struct group *g = &groups->items.items[asked.items[i].group];
+		uint32_t path = places[i].path;
+
+		if (path == SN_NONE)
+			continue;
+		if (!names[path])
+			names[path] = block_name(groups, program, &heap->paths.items[path]);
+		g->object.kind = SN_DATA_HEAP;
+		g->object.name = names[path];
+	}
+	sn_heap_free(heap);
+	free(names);
+	free(places);
+	sn_vec_free(&asked);
+	return status;
+}
+
+/* By pieces of memory of so many bytes; 0: by object. */
+static sn_status groups_find(const struct sn_view_input *input, uint64_t piece_bytes,
+			     struct groups *groups, struct sn_error *err)
+{
+	bool is_by_page = piece_bytes != 0;
+	sn_status status = SN_OK;
 	const struct sn_profile *p = input->profile;
 	const struct sn_experiment *e = p->experiment;
 
@@ -135,7 +216,11 @@ static void groups_find(const struct sn_view_input *input, bool is_by_page, stru
 					    .cpu = count->cpu };
 		struct group group = { .event = count->event,
 				       .process = e->threads.items[count->thread].process,
-				       .page = count->address / PAGE_BYTES * PAGE_BYTES,
+				       .page = is_by_page
+						       ? count->address / piece_bytes * piece_bytes
+						       : 0,
+				       .address = count->address,
+				       .time_ns = count->time_ns,
 				       .count = count->count,
 				       .samples = 1,
 				       .weighed = count->weight != 0,
@@ -151,12 +236,19 @@ static void groups_find(const struct sn_view_input *input, bool is_by_page, stru
 			continue;
 		group.object = sn_data_object_at(groups->objects, group.process, count->address,
 						 count->time_ns);
-		if (group.object.kind == SN_DATA_MEMORY && !is_by_page)
-			group.object.name = memory_name(groups, p->program, count->stack);
 		groups->event_count[group.event] += group.count;
 		sn_vec_push(&groups->items, group);
 	}
+	if (sn_trace_has(e, SN_TRACE_HEAP))
+		status = blocks_find(p->program, groups, err);
+	for (size_t i = 0; i < groups->items.count && !is_by_page; i++) {
+		struct group *g = &groups->items.items[i];
+
+		if (g->object.kind == SN_DATA_MEMORY)
+			g->object.name = memory_name(groups, p->program, g->best_stack);
+	}
 	groups_merge(groups, is_by_page);
+	return status;
 }
 
 static void groups_free(struct groups *groups)
@@ -180,7 +272,8 @@ static const char *kind_name(const struct sn_data_object *object)
 {
 	static const char *const names[] = { [SN_DATA_VARIABLE] = "variable",
 					     [SN_DATA_SECTION] = "section",
-					     [SN_DATA_MEMORY] = "memory" };
+					     [SN_DATA_MEMORY] = "memory",
+					     [SN_DATA_HEAP] = "heap" };
 
 	return names[object->kind];
 }
@@ -228,10 +321,10 @@ static sn_status dataspace_fill(const struct sn_view_input *input, struct sn_tab
 						     D_SITE_MODULE };
 	const struct sn_experiment *e = input->profile->experiment;
 	struct groups groups;
+	sn_status status;
 
-	(void)err;
-	groups_find(input, false, &groups);
-	for (size_t i = 0; i < groups.items.count; i++) {
+	status = groups_find(input, 0, &groups, err);
+	for (size_t i = 0; status == SN_OK && i < groups.items.count; i++) {
 		const struct group *g = &groups.items.items[i];
 
 		sn_table_add_row(table);
@@ -249,7 +342,7 @@ static sn_status dataspace_fill(const struct sn_view_input *input, struct sn_tab
 				 sn_site_of(input->profile->program, g->best_stack));
 	}
 	groups_free(&groups);
-	return SN_OK;
+	return status;
 }
 
 static const struct sn_explanation dataspace_words[] = {
@@ -318,10 +411,15 @@ static sn_status memory_fill(const struct sn_view_input *input, struct sn_table 
 	static const struct sn_site_columns site = { P_SITE, P_FUNCTION, P_FILE, P_LINE, P_MODULE };
 	const struct sn_experiment *e = input->profile->experiment;
 	struct groups groups;
+	sn_status status;
 
-	(void)err;
-	groups_find(input, true, &groups);
-	for (size_t i = 0; i < groups.items.count; i++) {
+	if (input->by && strcmp(input->by, "page") != 0 && strcmp(input->by, "line") != 0)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "--by takes page or line (of the caches, 64 bytes), not '%s'",
+				    input->by);
+	status = groups_find(input, input->by && input->by[0] == 'l' ? LINE_BYTES : PAGE_BYTES,
+			     &groups, err);
+	for (size_t i = 0; status == SN_OK && i < groups.items.count; i++) {
 		const struct group *g = &groups.items.items[i];
 		const char *level = sn_counter_level(g->data_source);
 		char page[32];
@@ -344,11 +442,13 @@ static sn_status memory_fill(const struct sn_view_input *input, struct sn_table 
 				 sn_site_of(input->profile->program, g->best_stack));
 	}
 	groups_free(&groups);
-	return SN_OK;
+	return status;
 }
 
 static const struct sn_explanation memory_words[] = {
-	{ "page", "text", "The address of a page of 4,096 bytes, in the process.", "event" },
+	{ "page", "text",
+	  "The address of a page of 4,096 bytes, in the process; with --by line, of a cache line of 64 bytes.",
+	  "event" },
 	{ "data_level", "text",
 	  "Where the memory system found what the heaviest sample asked for, as the processor says: L1, L2, L3, RAM "
 	  "...; unknown of software events.",
@@ -358,7 +458,9 @@ static const struct sn_explanation memory_words[] = {
 
 const struct sn_view sn_view_memory = {
 	.name = "memory",
-	.title = "data that events happened at (record -e +EVENT), by page",
+	.title =
+		"data that events happened at (record -e +EVENT), by page; --by line: by cache line",
+	.takes_by = true,
 	.needs = SN_VIEW_NEEDS_EVENTS,
 	.schema = "sonde.memory/1",
 	.columns = memory_columns,

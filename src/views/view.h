@@ -91,6 +91,7 @@ struct sn_view {
 	/* what it cannot do without, for who left it out; NULL: the subject may be left out */
 	const char *subject_missing;
 	unsigned needs; /* bits of enum sn_view_need */
+	bool takes_by;	/* it has another grouping (--by), beside those that traces of loops have */
 	bool has_idle;	/* with wall time it has idle threads, too */
 
 	/* a table */
