@@ -313,6 +313,247 @@ int main(int argc, char **argv)
 '''
 
 
+# waits of ranks, one kind a function
+KINDS = r'''
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#define KEPT __attribute__((noinline))
+static volatile double sink;
+static double value = 1;
+static void work(double seconds)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	double end = (double)t.tv_sec + (double)t.tv_nsec * 1e-9 + seconds;
+	do {
+		for (int i = 0; i < 10000; i++)
+			sink += i;
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	} while ((double)t.tv_sec + (double)t.tv_nsec * 1e-9 < end);
+}
+static int pids[3];
+/* The others wait for this one; a busy machine may give them no CPU meanwhile: so until that rank has had some. */
+static void let_wait(int rank)
+{
+	struct timespec t, begin;
+	clockid_t clock;
+	if (clock_getcpuclockid(pids[rank], &clock) || clock_gettime(clock, &begin))
+		return;
+	for (int i = 0; i < 20000; i++) {
+		usleep(200);
+		if (clock_gettime(clock, &t) || (t.tv_sec - begin.tv_sec) * 1000000000ll + t.tv_nsec - begin.tv_nsec > 30000000)
+			return;
+	}
+}
+static void send(int to, int tag) { MPI_Send(&value, 1, MPI_DOUBLE, to, tag, MPI_COMM_WORLD); }
+static void receive(int from, int tag) { MPI_Recv(&value, 1, MPI_DOUBLE, from, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
+KEPT void late_receiver(int rank)
+{
+	for (int i = 0; i < 8; i++) {
+		if (rank == 0)
+			MPI_Ssend(&value, 1, MPI_DOUBLE, 1, 1, MPI_COMM_WORLD);
+		if (rank == 1) {
+			let_wait(0);
+			receive(0, 1);
+		}
+		sink++;
+	}
+}
+KEPT void early_scan(int rank)
+{
+	double sum;
+	for (int i = 0; i < 8; i++) {
+		if (!rank)
+			let_wait(1);
+		MPI_Scan(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+		sink++;
+	}
+}
+KEPT void small_messages(int rank)
+{
+	for (int i = 0; i < 200000; i++) {
+		if (rank == 0)
+			send(1, 2);
+		if (rank == 1)
+			receive(0, 2);
+	}
+	sink++;
+}
+KEPT void polling(int rank)
+{
+	for (int i = 0, is_there; i < 8; i++) {
+		if (rank == 0) {
+			let_wait(1);
+			send(1, 3);
+		}
+		if (rank == 1) {
+			for (is_there = 0; !is_there;)
+				MPI_Iprobe(0, 3, MPI_COMM_WORLD, &is_there, MPI_STATUS_IGNORE);
+			receive(0, 3);
+		}
+	}
+	sink++;
+}
+KEPT void transfer(int ranks)
+{
+	enum { N = 1 << 20 };
+	double *from = calloc(2 * N, 8), *to = calloc(2 * N, 8);
+	for (int i = 0; i < 40; i++)
+		MPI_Alltoall(from, N / ranks, MPI_DOUBLE, to, N / ranks, MPI_DOUBLE, MPI_COMM_WORLD);
+	free(from);
+	free(to);
+	sink++;
+}
+KEPT void master(int rank, int ranks)
+{
+	MPI_Status status;
+	for (int i = 0; !rank && i < 6 * (ranks - 1); i++) {
+		MPI_Recv(&value, 1, MPI_DOUBLE, MPI_ANY_SOURCE, 4, MPI_COMM_WORLD, &status);
+		work(.02);
+		send(status.MPI_SOURCE, 5);
+	}
+	for (int i = 0; rank && i < 6; i++) {
+		send(0, 4);
+		receive(0, 5);
+	}
+	sink++;
+}
+int main(int argc, char **argv)
+{
+	int rank, ranks, self = getpid();
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	MPI_Allgather(&self, 1, MPI_INT, pids, 1, MPI_INT, MPI_COMM_WORLD);
+	late_receiver(rank);
+	MPI_Barrier(MPI_COMM_WORLD);
+	early_scan(rank);
+	MPI_Barrier(MPI_COMM_WORLD);
+	small_messages(rank);
+	MPI_Barrier(MPI_COMM_WORLD);
+	polling(rank);
+	transfer(ranks);
+	master(rank, ranks);
+	MPI_Finalize();
+	return 0;
+}
+'''
+
+# threads off the CPU, one cause a letter
+OFF = r'''
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define KEPT __attribute__((noinline, noclone, noipa))
+static volatile double sink[64];
+static sem_t mine, theirs;
+static void work(int who, int times)
+{
+	for (int i = 0; i < 1000000 * times; i++)
+		sink[16 * who] += i;
+}
+static void *busy(void *argument) { work(1, 150); return argument; }
+static void *once(void *argument) { work(1, 1); return argument; }
+static void *poster(void *argument)
+{
+	for (int i = 0; i < 20; i++) {
+		sem_wait(&theirs);
+		work(1, 1);
+		sem_post(&mine);
+	}
+	return argument;
+}
+KEPT void wait_post(void) { sem_wait(&mine); sink[5]++; }
+KEPT void wait_end(pthread_t thread) { pthread_join(thread, NULL); sink[5]++; }
+static void one_cpu(void)
+{
+	cpu_set_t set;
+	pthread_t thread;
+	CPU_ZERO(&set);
+	CPU_SET(sched_getcpu(), &set);
+	sched_setaffinity(0, sizeof set, &set);
+	pthread_create(&thread, NULL, busy, NULL);
+	work(2, 150);
+	pthread_join(thread, NULL);
+}
+static void stopped(void)
+{
+	pid_t self = getpid();
+	work(2, 50);
+	if (!fork()) {
+		kill(self, SIGSTOP);
+		usleep(400000);
+		kill(self, SIGCONT);
+		_exit(0);
+	}
+	work(2, 50);
+}
+static void semaphore(void)
+{
+	pthread_t thread;
+	sem_init(&mine, 0, 0);
+	sem_init(&theirs, 0, 0);
+	pthread_create(&thread, NULL, poster, NULL);
+	for (int i = 0; i < 20; i++) {
+		work(2, 8);
+		sem_post(&theirs);
+		wait_post();
+	}
+	pthread_join(thread, NULL);
+}
+static void ends(void)
+{
+	pthread_t thread;
+	for (int i = 0; i < 20; i++) {
+		work(2, 8);
+		pthread_create(&thread, NULL, once, NULL);
+		wait_end(thread);
+	}
+}
+static void device(void)
+{
+	enum { PAGES = 4096 };
+	int file = open("pages", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	char *page = calloc(1, 4096);
+	for (int i = 0; i < PAGES; i++)
+		if (write(file, page, 4096) != 4096)
+			exit(2);
+	fsync(file);
+	for (int round = 0; round < 10; round++) {
+		posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+		char *memory = mmap(NULL, PAGES * 4096l, PROT_READ, MAP_SHARED, file, 0);
+		madvise(memory, PAGES * 4096l, MADV_RANDOM);
+		for (long i = 0; i < PAGES; i++)
+			sink[0] += memory[i * 4096];
+		munmap(memory, PAGES * 4096l);
+	}
+	unlink("pages");
+	sleep(2); /* the host is looked at each second */
+}
+int main(int argc, char **argv)
+{
+	(void)argc;
+	switch (argv[1][0]) {
+	case 'o': one_cpu(); break;
+	case 'n': stopped(); break;
+	case 's': semaphore(); break;
+	case 'j': ends(); break;
+	case 'd': device(); break;
+	}
+	return 0;
+}
+'''
+
+
 def properties(t, name, *words):
     done = t.run('search', '--experiment', name, '--format', 'json', '--threshold', '0', *words)
     return json.loads(done.stdout)['properties']
@@ -436,8 +677,55 @@ def ranks(t):
             'and for nothing else')
 
 
+def kinds(t):
+    """Three ranks, one of which the others wait for in each function, by another kind of call."""
+    if not t.has('mpicc', 'mpirun'):
+        t.skip('kinds of waits in MPI', 'no MPI')
+        return
+    app = t.compile(KINDS, '-O1', '-g', compiler='mpicc', output='./kinds')
+    for launch in (['mpirun', '--allow-run-as-root', '--oversubscribe', '-n', '3'], ['mpirun', '-n', '3']):
+        done = t.run('record', '-q', '--mpi', '--clock', '1000', '-o', 'kinds.run', '--', *launch, app)
+        if done.returncode == 0:
+            break
+        t.command('rm', '-rf', 'kinds.run')
+    rows = properties(t, 'kinds.run')
+    for property, place in (('LateReceiver', 'late_receiver'), ('EarlyScan', 'early_scan'), ('PollingWait', 'polling'),
+                            ('OverloadedMaster', 'master')):
+        t.check(place in places(rows, property), f'{property} is found in {place}', sorted((r['property'], r['function'] or '') for r in rows))
+    scans = {r['region_kind']: r['evidence']['seconds'] for r in rows if r['property'] == 'EarlyScan' and r['function'] in (None, 'early_scan')}
+    t.within(scans.get('program'), scans.get('function', 9), 1e-9, 'scans take no time of other calls')
+    inside = [r['function'] for r in rows if r['property'] in ('MPIExcessive', 'TransferBound') and 'sysdeps' in (r['file'] or '')]
+    t.equal(inside, [], 'what MPI calls in the C library is no place of the program')
+    small = [r['evidence'] for r in rows if r['property'] == 'ManySmallMessages']
+    t.check(small and max(e['per_second'] for e in small) > 1000 and all(abs(e['mean_bytes'] - 8) < 8 for e in small), 'ManySmallMessages', small)
+    t.check([r for r in rows if r['property'] == 'MPIExcessive' and r['refined']], 'MPIExcessive is what all of them refine')
+
+
+def off_cpu(t):
+    app = t.compile(OFF, '-g', '-O1', '-pthread', output='./off')
+    found = {}
+    for what in 'onsjd':
+        t.run('record', '-q', '--clock', '1000', '-o', f'off.{what}', '--', app, what)
+        found[what] = properties(t, f'off.{what}')
+    def seconds(what, property):
+        return max([r['evidence']['seconds'] for r in found[what] if r['property'] == property], default=0)
+    cpu = sum(r['cpu_s'] for r in t.show('threads', 'off.o')['rows'])
+    t.check(seconds('o', 'Oversubscribed') > .8 * cpu, 'two threads on one CPU wait for it as long as they work together', seconds('o', 'Oversubscribed'), cpu)
+    t.check(seconds('n', 'NotRunning') > .35, 'a program that somebody stops does not run', seconds('n', 'NotRunning'))
+    t.check('wait_post' in places(found['s'], 'SemWait'), 'SemWait is found in wait_post', [(r['property'], r['function']) for r in found['s']])
+    t.check('wait_end' in places(found['j'], 'JoinWait'), 'JoinWait is found in wait_end', [(r['property'], r['function']) for r in found['j']])
+    packets = t.show('packets', 'off.d')['rows']
+    if sum(r['major_faults'] or 0 for r in packets) < 1000 or not sum(r['pressure_io_s'] or 0 for r in packets):
+        t.skip('MajorFaults', 'no page faults from a device here, or no account of it')
+        return
+    faults = [r['evidence'] for r in found['d'] if r['property'] == 'MajorFaults']
+    t.check(faults and 0 < faults[0]['seconds'] <= sum((r['pressure_io_s'] or 0) for r in packets) * 1.5 + .2, 'page faults from a device take what it took', faults)
+
+
 def main():
     t = Test()
+    off_cpu(t)
+    kinds(t)
     threads(t)
     shared_callees(t)
     tail_calls(t)

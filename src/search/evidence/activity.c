@@ -41,6 +41,7 @@ static const struct word mpi_words[] = {
 	{ "scatter", SN_ACTIVITY_MPI_BROADCAST },  { "test", SN_ACTIVITY_MPI_POLL },
 	{ "probe", SN_ACTIVITY_MPI_POLL },	   { "send", SN_ACTIVITY_MPI_POINT },
 	{ "recv", SN_ACTIVITY_MPI_POINT },	   { "wait", SN_ACTIVITY_MPI_POINT },
+	{ "scan", SN_ACTIVITY_MPI_SCAN },
 };
 
 enum sn_activity sn_activity_of_openmp(const char *name)

@@ -417,11 +417,29 @@ static uint32_t region_of_entry(struct region_maker *m, uint32_t stack, size_t f
 	return m->of_entry[function];
 }
 
+/* Whether a frame is a runtime's, or what that calls in the C library (outside of it: was_in_runtime): this has no regions
+ * either. */
+static bool is_of_runtime(const struct sn_program *program, size_t frame, bool was_in_runtime)
+{
+	switch (class_at(program, frame)) {
+	case SN_MODULE_CLASS_MPI:
+	case SN_MODULE_CLASS_OPENMP:
+		return true;
+	case SN_MODULE_CLASS_LIBC:
+	case SN_MODULE_CLASS_LOADER:
+	case SN_MODULE_CLASS_ALLOCATOR:
+		return was_in_runtime;
+	default:
+		return false;
+	}
+}
+
 static void stack_read(struct region_maker *m, uint32_t stack)
 {
 	struct sn_recorded *r = m->r;
 	const struct sn_program *program = r->profile->program;
 	struct sn_stack_facts *facts = &r->stacks[stack];
+	bool is_in_runtime = false;
 	uint32_t entry;
 
 	*facts = (struct sn_stack_facts){ .first = (uint32_t)r->stack_regions.count,
@@ -436,7 +454,8 @@ static void stack_read(struct region_maker *m, uint32_t stack)
 		entry = facts->leaf == SN_REGION_PROGRAM ? region_of_entry(m, stack, i) : NO_SITE;
 		if (entry != NO_SITE)
 			stack_add(m, facts, entry);
-		for (uint32_t k = 0; k < place->step_count; k++)
+		is_in_runtime = is_of_runtime(program, i, is_in_runtime);
+		for (uint32_t k = 0; k < place->step_count && !is_in_runtime; k++)
 			step_add(m, facts, &program->steps.items[place->first_step + k]);
 		site = region_of_site(m, stack, i);
 		if (site == NO_SITE)

@@ -33,6 +33,7 @@ enum column {
 	MPI_BROADCAST,
 	MPI_POINT,
 	MPI_POLL,
+	MPI_SCAN,
 	SERIAL,
 	COLUMNS
 };
@@ -41,7 +42,7 @@ static const char *const column_names[COLUMNS] = {
 	"io_cpu",	 "body",	 "loop_body",	  "parallel_wait", "barrier_wait",
 	"critical_wait", "ordered_wait", "omp_lock_wait", "task_wait",	   "mpi_time",
 	"mpi_barrier",	 "mpi_nxn",	 "mpi_reduce",	  "mpi_broadcast", "mpi_point",
-	"mpi_poll",	 "serial"
+	"mpi_poll",	 "mpi_scan",	 "serial"
 };
 
 /* What else the time of an activity counts as. */
@@ -57,6 +58,7 @@ static const uint8_t column_of_activity[SN_ACTIVITIES] = {
 	[SN_ACTIVITY_MPI_BROADCAST] = MPI_BROADCAST,
 	[SN_ACTIVITY_MPI_POINT] = MPI_POINT,
 	[SN_ACTIVITY_MPI_POLL] = MPI_POLL,
+	[SN_ACTIVITY_MPI_SCAN] = MPI_SCAN,
 };
 
 struct sampling {
@@ -403,6 +405,10 @@ static void counts_add(struct sampling *s)
 		value.keys[SN_KEY_PROCESS] = p;
 		value.column = team;
 		value.value = s->r->teams[p] ? s->r->teams[p] : 1;
+		sn_tables_add(t, &value);
+		value.column =
+			s->columns[MPI_SCAN]; /* it is looked for, also where there is none */
+		value.value = 0;
 		sn_tables_add(t, &value);
 		value.column = ranks;
 		value.value = s->r->has_ranks ? (double)processes : 1;
