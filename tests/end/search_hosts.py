@@ -71,12 +71,17 @@ SONDE_NODE=alpha "$@" & first=$!
 SONDE_NODE=beta "$@"; code=$?
 wait $first; exit $code
 '''
-# the same, of a launcher that hands no environment on, as ssh does not
+# the same, where a daemon starts them that is nobody's child here, as on other hosts
 FAR = '''#!/bin/sh
-far="env -i PATH=$PATH HOME=$HOME LD_LIBRARY_PATH=$LD_LIBRARY_PATH"
-$far SONDE_NODE=alpha "$@" & first=$!
-$far SONDE_NODE=beta "$@"; code=$?
-wait $first; exit $code
+words="$*"
+for host in alpha beta; do echo "SONDE_NODE=$host $words > far.$host 2>&1; echo \\$? > far.$host.code &"; done > far.in
+for host in alpha beta; do
+	until [ -s far.$host.code ]; do sleep .05; done
+	cat far.$host
+	code=$(cat far.$host.code)
+	rm far.$host.code
+done
+exit $code
 '''
 # seven hosts: by a fan-out of 2 three inner agents, one of which has another above it
 SEVEN = '''#!/bin/sh
@@ -183,6 +188,13 @@ def found_phase(t, app, launcher, agents, folder):
     name = found['phase']['name'] or ''
     t.check(name in ('step', 'heavy') or 'program' in name, 'the phase is what repeats', name)
     t.check(err.count('done 250\n') == 2 and found['experiment'] != folder, 'the output is that of the second start, which is the experiment', err, found['experiment'])
+
+
+def elsewhere(t, app, launcher):
+    """Without agents: nothing of the program is recorded, which is no answer on the program."""
+    done = t.run('search', '--launch', launcher, app, '50')
+    t.check(done.returncode == 3 and f"nothing was measured of '{app}'" in done.stderr and 'Time lost' not in done.stderr,
+            'a launcher that starts the program elsewhere: it is told', done.returncode, done.stderr)
 
 
 def agents_die(t, app, launcher):
@@ -376,7 +388,11 @@ def main():
         t.done()
     whole(t, app, launcher, starter)
     found_phase(t, app, launcher, 'local', 'found')
+    os.mkfifo('far.in')
+    daemon = subprocess.Popen(['sh', '-c', 'while :; do while read -r line; do eval "{ ${line%&}; } &"; done < far.in; done'])
     found_phase(t, app, script('far', FAR), starter + ' {host}', 'far.found')
+    elsewhere(t, app, './far')
+    daemon.kill()
     agents_die(t, app, launcher)
     inner_agents(t, app)
     networks(t, app)

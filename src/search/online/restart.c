@@ -8,12 +8,14 @@
 #include <math.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/progress.h"
 #include "base/stats.h"
 #include "record/streams.h"
+#include "record/target.h"
 #include "search/evidence/sources.h"
 #include "search/online/copies.h"
 #include "search/online/found.h"
@@ -410,6 +412,41 @@ static sn_status search_run(struct restart *r, struct sn_error *err)
 	return sn_search_run(out->recorded, r->options->library, &options, &out->search, err);
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat of_a, of_b;
+
+	return a && !stat(a, &of_a) && !stat(b, &of_b) && of_a.st_dev == of_b.st_dev &&
+	       of_a.st_ino == of_b.st_ino;
+}
+
+/* A launcher may start the program where no recording of ours begins: what there is then is the launcher's own. */
+static sn_status program_check(const struct sn_online_options *options,
+			       const struct sn_experiment *e, struct sn_error *err)
+{
+	const char *launcher = options->record.arguments[0], *program = options->program;
+	struct sn_target target;
+	struct sn_error ignored;
+
+	if (launcher == program || !e->processes.count ||
+	    sn_target_find(program, &target, &ignored) != SN_OK)
+		return SN_OK;
+	for (size_t i = 0; i < e->processes.count; i++) {
+		const struct sn_process *p = &e->processes.items[i];
+
+		/* the launcher has the program's name among its words, and so has a script's interpreter */
+		if (is_same_file(p->program, target.path) ||
+		    (i && !p->is_of_fork && p->arguments && strstr(p->arguments, program)))
+			return SN_OK;
+	}
+	return sn_error_set(
+		err, SN_ERR_NO_DATA,
+		"search: nothing was measured of '%s': '%s' starts it on other hosts, or "
+		"without this command's environment. --phase PLACE (or auto) with --agents "
+		"ssh, srun or auto measures it there",
+		program, launcher);
+}
+
 sn_status sn_online_restart(const struct sn_online_options *options, struct sn_online *out,
 			    struct sn_error *err)
 {
@@ -429,6 +466,8 @@ sn_status sn_online_restart(const struct sn_online_options *options, struct sn_o
 	r.base_path = path.chars;
 	if (status == SN_OK)
 		status = sn_analysis_open(path.chars, &options->analysis, &out->analysis, err);
+	if (status == SN_OK)
+		status = program_check(options, out->analysis->experiment, err);
 	if (status == SN_OK) {
 		out->recorded = sn_recorded_new(out->analysis->profile, out->analysis->structures,
 						sn_analysis_machine(out->analysis));
