@@ -189,7 +189,9 @@ static sn_status collected_unknown(const char *word, struct sn_error *err)
 	return status;
 }
 
-static sn_status collected_set(struct sn_record_options *o, const char *word, struct sn_error *err)
+/* `*is_traced` is set if a library in the program does it. */
+static sn_status collected_set(struct sn_record_options *o, const char *word, bool *is_traced,
+			       struct sn_error *err)
 {
 	bool is_all = !strcmp(word, "all"), is_known = is_all;
 	sn_status status = SN_OK;
@@ -199,6 +201,7 @@ static sn_status collected_set(struct sn_record_options *o, const char *word, st
 		if (!is_all && strcmp(word, collected[i].name) != 0)
 			continue;
 		is_known = true;
+		*is_traced |= collected[i].is_traced;
 		status = collected[i].set(o, "", err);
 	}
 	return is_known ? status : collected_unknown(word, err);
@@ -209,11 +212,12 @@ static sn_status collect_read(const struct sn_args *args, struct sn_record_optio
 {
 	const char *list = sn_args_value(args, "collect"), *traced = NULL;
 	char *words = list ? sn_strdup(list) : NULL, *rest = words, *word;
+	bool is_traced = false;
 	sn_status status = SN_OK;
 
 	while (status == SN_OK && (word = strsep(&rest, ","))) {
-		traced = "collect";
-		status = collected_set(o, word, err);
+		status = collected_set(o, word, &is_traced, err);
+		traced = is_traced ? "collect" : NULL;
 	}
 	free(words);
 	/* after the list: an option of its own may say more */

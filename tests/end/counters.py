@@ -214,6 +214,10 @@ def collect_faults():
     touch = [r for r in table['rows'] if r['function'] == 'touch' and r['event'] == 'minor-faults']
     t.check(touch and 900 <= touch[0]['exclusive'] <= 1500, 'by function', *table['rows'])
     t.check(any(r['object'].startswith('memory of touch (') for r in t.show('dataspace', 'both_kinds', '--all')['rows']), 'with data addresses')
+    run = t.run('record', '--collect', 'faults,heap', '--pid', os.getpid())
+    t.check(run.returncode == 125 and '--collect traces a program from its start' in run.stderr, 'traces need a start', run.stderr)
+    run = t.run('record', '-q', '--collect', 'faults', '--duration', '0.05', '--pid', os.getpid(), '-o', 'outside_faults')
+    t.equal((run.returncode, run.stderr), (0, ''), 'page faults do not')
     run = t.run('record', '-q', '--collect', 'faults', '-e', '+minor-faults:1', '-o', 'both.e', program)
     events = {e['event']: e['period'] for e in t.show('counters', 'both.e', '--all')['events']}
     t.equal((run.returncode, events), (3, {'minor-faults': 1, 'major-faults': 1}), '-e says more of one of them')
