@@ -256,6 +256,21 @@ for view, word, sign in (('instances', 'caller', 'bucket, path, thread or instan
     run = t.run('show', view, '--by', word, 'long')
     t.check(run.returncode == 2 and sign in run.stderr, f'{view} by {word} is refused', run.stderr)
 
+# programs and libraries that others wrote, with every variant in every instance
+with open('words.txt', 'w') as out:
+    out.write(''.join(f'{i * 7919 % 10007:05d} {"abcdefghij"[i % 10] * (i % 23)}\n' for i in range(20000)))
+SQL = ('create table t(a, b); with recursive c(x) as (select 1 union all select x + 1 from c where x < 20000) insert into t select x, (x * 7919) % 10007 from c; '
+       'select sum(a * b), max(b), count(distinct b) from t; select b, count(*) from t group by b order by 2 desc, 1 limit 5;')
+for words in (['sqlite3', ':memory:', SQL], ['lz4', '-9', '-c', 'words.txt'], ['sort', '-k', '2', 'words.txt'],
+              ['awk', '{ s += $1; n[length($2)]++ } END { print s; for (i = 0; i < 23; i++) print i, n[i] }', 'words.txt'],
+              ['perl', '-e', '$h{$_ % 997} .= chr(65 + $_ % 26) for 1..60000; print unpack("%32C*", join "", map { $h{$_} } sort keys %h), "\\n"']):
+    if not shutil.which(words[0]):
+        t.skip(f'{words[0]}: output and exit status are the same with all variants', f'no {words[0]} here')
+        continue
+    plain = subprocess.run(words, capture_output=True, timeout=100)
+    run = subprocess.run([t.sonde, 'decan', *ALL, '-o', 'real-' + words[0], '--', *words], capture_output=True, timeout=300)
+    t.check((run.returncode, run.stdout) == (plain.returncode, plain.stdout), f'{words[0]}: output and exit status are the same with all variants', run.stderr)
+
 # nothing is written into a program's code, or a launcher starts it
 run = t.run('decan', '--keep-text', '-o', 'kept', '--', app)
 t.check(run.stdout == t.command(app).stdout and 'there are no variants' in run.stderr, '--keep-text says that there are no variants', run.stderr)
