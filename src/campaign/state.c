@@ -377,13 +377,28 @@ void sn_campaign_log_close(struct sn_campaign_log *log)
 	*log = (struct sn_campaign_log){ .fd = -1 };
 }
 
+/* A file that was removed can be written to, and so can one whose folder has another name now. */
+static sn_status place_check(const struct sn_campaign_log *log, struct sn_error *err)
+{
+	struct stat own, there;
+
+	if (fstat(log->fd, &own) ||
+	    (!stat(log->path, &there) && own.st_ino == there.st_ino && own.st_dev == there.st_dev))
+		return SN_OK;
+	return sn_error_set(err, SN_ERR_IO, "'%s' was moved or removed while the campaign ran",
+			    log->path);
+}
+
 /* One write a line: a reader never sees two events mixed, and a torn one is the last. */
 static sn_status line_write(struct sn_campaign_log *log, const char *chars, size_t length,
 			    struct sn_error *err)
 {
 	struct sn_text line = { 0 };
+	sn_status status = SN_OK;
 	ssize_t written;
 
+	if (place_check(log, err) != SN_OK)
+		return SN_ERR_IO; /* nothing is noted: what ran is found again where the folder is */
 	if (log->needs_newline)
 		sn_text_add_char(&line, '\n');
 	sn_text_add_bytes(&line, chars, length);
@@ -394,11 +409,9 @@ static sn_status line_write(struct sn_campaign_log *log, const char *chars, size
 	if (written >= 0 && (size_t)written != line.length)
 		errno = ENOSPC;
 	if (written != (ssize_t)line.length || (fdatasync(log->fd) && errno != EINVAL))
-		sn_error_errno(err, "cannot write to '%s'", log->path);
-	else
-		err = NULL;
+		status = sn_error_errno(err, "cannot write to '%s'", log->path);
 	sn_text_free(&line);
-	return err ? err->status : SN_OK;
+	return status;
 }
 
 struct event {

@@ -71,9 +71,47 @@ static void warn_of_programs(struct sn_comparison *c, const struct sn_compare_ru
 				100 * common_b / all_b));
 }
 
+typedef const char *(*fact_of)(const struct sn_compare_run *run);
+
+static const char *version_of(const struct sn_compare_run *run)
+{
+	return run->version;
+}
+
+static const char *processor_of(const struct sn_compare_run *run)
+{
+	return run->cpu_model;
+}
+
+/* Of what ought to be one for all runs, the first two that differ. */
+static void warn_of_two(struct sn_comparison *c, const struct sn_compare_run *a,
+			const struct sn_compare_run *b, fact_of fact, const char *how,
+			const char *meaning)
+{
+	const char *first = NULL;
+
+	for (size_t i = 0; i < c->a_count + c->b_count; i++) {
+		const char *now = fact(i < c->a_count ? &a[i] : &b[i - c->a_count]);
+
+		if (!now || !*now)
+			continue;
+		if (!first)
+			first = now;
+		if (!strcmp(first, now))
+			continue;
+		sn_vec_push(&c->warnings,
+			    sn_arena_printf(&c->arena, "runs were recorded %s (%s and %s): %s", how,
+					    first, now, meaning));
+		return;
+	}
+}
+
 void sn_compare_warn(struct sn_comparison *c, const struct sn_compare_run *a,
 		     const struct sn_compare_run *b)
 {
 	warn_of_repeats(c, a, b);
 	warn_of_programs(c, a, b);
+	warn_of_two(c, a, b, version_of, "by different versions of sonde",
+		    "what differs may be how it measures");
+	warn_of_two(c, a, b, processor_of, "on different processors", "what differs may be they");
 }
