@@ -166,6 +166,14 @@ sn_status sn_campaign_command(const struct sn_campaign_plan *plan,
 	return launch_add(plan, &fill, words, arena, out, err);
 }
 
+static void option_add(struct sn_command_line *line, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	word_add(line, name);
+	word_add(line, value);
+}
+
 sn_status sn_campaign_level_command(const struct sn_campaign_plan *plan,
 				    const struct sn_campaign_configuration *configuration,
 				    const char *build_folder, const char *sonde,
@@ -179,12 +187,14 @@ sn_status sn_campaign_level_command(const struct sn_campaign_plan *plan,
 				      "--level",
 				      sn_arena_printf(arena, "%u", plan->level),
 				      "--from",
-				      experiment,
-				      "--" };
+				      experiment };
 	struct sn_campaign_fill fill = { configuration, build_folder };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		word_add(out, words[i]);
+	option_add(out, "--loops", plan->loops);
+	option_add(out, "--exclude", plan->exclude);
+	word_add(out, "--");
 	return launch_add(plan, &fill, none, arena, out, err);
 }
 

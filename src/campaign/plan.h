@@ -2,7 +2,7 @@
  * A campaign's plan: what shall run, read from commented INI (docs/manual/campaigns.md).
  *
  *	[campaign]                 name level repeat order launcher timeout budget retry scaling
- *	                           jobs parallel step template
+ *	                           jobs parallel step template loops exclude
  *	[default]                  program arguments directory dataset build ranks threads nodes
  *	                           ranks_per_node pin environment.NAME
  *	[configuration "NAME"]     the same keys, over those of [default]
@@ -67,7 +67,8 @@ struct sn_campaign_plan {
 	const char *name; /* of the campaign's folder */
 	uint32_t level, repeat, retry;
 	enum sn_campaign_order order;
-	bool is_weak; /* scaling = weak: the work grows with the workers */
+	const char *loops, *exclude; /* as sonde analyze takes them; NULL: not said */
+	bool is_weak;		     /* scaling = weak: the work grows with the workers */
 	const char *
 		launcher; /* of a run, in its job where there are jobs: "local", "mpirun", "srun", or a command with
 	                         {command}; "": srun where ranks are set, else local */

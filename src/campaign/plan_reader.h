@@ -22,6 +22,8 @@ enum {
 	C_PARALLEL,
 	C_STEP,
 	C_TEMPLATE,
+	C_LOOPS,
+	C_EXCLUDE,
 	C_KEYS,
 };
 

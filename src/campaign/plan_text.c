@@ -23,7 +23,7 @@ static sn_status words_check(const struct sn_campaign_wishes *w, struct sn_error
 	const char *const single[] = { w->name,	  w->launcher, w->timeout, w->budget, w->directory,
 				       w->build,  w->pin,      w->threads, w->ranks,  w->dataset,
 				       w->repeat, w->retry,    w->level,   w->jobs,   w->parallel,
-				       w->step,	  w->template };
+				       w->step,	  w->template, w->loops,   w->exclude };
 	sn_status status = SN_OK;
 
 	for (size_t i = 0; status == SN_OK && i < sizeof(single) / sizeof(*single); i++)
@@ -71,6 +71,8 @@ sn_status sn_campaign_plan_text(const struct sn_campaign_wishes *w, struct sn_te
 	sn_text_add(out, "# A plan of runs: 'sonde campaign run FILE' starts it.\n[campaign]\n");
 	key_add(out, "name", w->name);
 	key_add(out, "level", w->level);
+	key_add(out, "loops", w->loops);
+	key_add(out, "exclude", w->exclude);
 	key_add(out, "repeat", w->repeat ? w->repeat : "5");
 	key_add(out, "order", w->order);
 	key_add(out, "launcher", w->launcher);

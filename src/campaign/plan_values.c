@@ -11,7 +11,7 @@
 const char *const sn_plan_campaign_names[C_KEYS] = { "name",	 "level",   "repeat",	"order",
 						     "launcher", "timeout", "budget",	"retry",
 						     "scaling",	 "jobs",    "parallel", "step",
-						     "template" };
+						     "template", "loops",   "exclude" };
 
 static sn_status duration_set(struct sn_plan_reader *r, int key, double *out)
 {
@@ -170,6 +170,25 @@ static sn_status launcher_set(struct sn_plan_reader *r)
 	return starter_set(r, C_LAUNCHER, "local");
 }
 
+/* Loops are chosen for what a level adds. */
+static sn_status loops_set(struct sn_plan_reader *r)
+{
+	static const int keys[] = { C_LOOPS, C_EXCLUDE };
+	const char **const values[] = { &r->plan->loops, &r->plan->exclude };
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		const char *value = r->campaign[keys[i]];
+
+		if (value && r->plan->level < 2)
+			return sn_plan_fault(
+				r, r->campaign_lines[keys[i]],
+				"%s is said of level 2 or 3: level 1 samples all loops",
+				sn_plan_campaign_names[keys[i]]);
+		*values[i] = value && *value ? value : NULL;
+	}
+	return SN_OK;
+}
+
 sn_status sn_plan_campaign_values(struct sn_plan_reader *r)
 {
 	struct sn_campaign_plan *plan = r->plan;
@@ -185,6 +204,8 @@ sn_status sn_plan_campaign_values(struct sn_plan_reader *r)
 		status = scaling_set(r);
 	if (status == SN_OK)
 		status = launcher_set(r);
+	if (status == SN_OK)
+		status = loops_set(r);
 	if (status == SN_OK)
 		status = duration_set(r, C_TIMEOUT, &plan->timeout_s);
 	return status == SN_OK ? duration_set(r, C_BUDGET, &plan->budget_s) : status;

@@ -18,6 +18,7 @@
 #include "campaign/schedule.h"
 #include "campaign/values.h"
 #include "cli/campaign_progress.h"
+#include "cli/loop_choice.h"
 #include "record/target.h"
 
 /* ---- running ---- */
@@ -239,8 +240,12 @@ static int programs_check(const struct sn_campaign_begin *begin)
 	if (sn_campaign_plan_read(begin->plan_bytes, begin->plan_length, begin->plan_name,
 				  begin->plan_folder, &plan, &err) != SN_OK)
 		return sn_error_print(&err);
-	code = programs_tell(
-		plan, strcmp(begin->plan_name, SN_PLAN_OF_OPTIONS) ? NULL : begin->plan_folder);
+	if (plan->loops && sn_cli_loop_words_check(plan->loops, &err) != SN_OK)
+		code = sn_error_print(&err);
+	else
+		code = programs_tell(plan, strcmp(begin->plan_name, SN_PLAN_OF_OPTIONS)
+						   ? NULL
+						   : begin->plan_folder);
 	sn_campaign_plan_free(plan);
 	return code;
 }
@@ -455,6 +460,8 @@ static sn_status wishes_read(const struct sn_args *args, struct wishes_held *out
 	sn_vec_push(&out->environment, NULL);
 	*w = (struct sn_campaign_wishes){ .name = sn_args_value(args, "name"),
 					  .level = sn_args_value(args, "level"),
+					  .loops = sn_args_value(args, "loops"),
+					  .exclude = sn_args_value(args, "exclude"),
 					  .repeat = sn_args_value(args, "repeat"),
 					  .order = sn_args_value(args, "order"),
 					  .launcher = sn_args_value(args, "launcher"),
@@ -493,6 +500,8 @@ static int campaign_plan(const struct sn_args *args)
 	if (status == SN_OK)
 		status = sn_campaign_plan_read(text.chars, text.length, SN_PLAN_OF_OPTIONS, "/",
 					       &plan, &err);
+	if (status == SN_OK && plan->loops)
+		status = sn_cli_loop_words_check(plan->loops, &err);
 	if (status == SN_OK)
 		fputs(text.chars, stdout);
 	sn_campaign_plan_free(plan);
@@ -545,6 +554,7 @@ static int scale_run(const struct sn_args *args)
 		{ "level", 0, "N",                                                                           \
 		  "2: of each configuration, one run with instances of its hot loops, too; 3: and variants", \
 		  "1|2|3" },                                                                                 \
+		SN_LOOP_CHOICE_OPTIONS("top:10"),                                                            \
 		{ "weak", 0, NULL, "weak scaling: the work grows with the workers", NULL },                  \
 		{ "launcher", 0, "COMMAND",                                                                  \
 		  "local, mpirun, srun, 'sbatch [OPTIONS]', or a command with {command} in it",              \

@@ -66,12 +66,18 @@ static bool is_amount(const char *which)
 	return !strcmp(which, "all") || has_form(which);
 }
 
+sn_status sn_cli_loop_words_check(const char *which, struct sn_error *err)
+{
+	struct amount amount;
+
+	return is_amount(which) ? amount_read(which, &amount, err) : SN_OK;
+}
+
 sn_status sn_cli_loop_choice_check(const struct sn_args *args, struct sn_error *err)
 {
 	const char *which = sn_args_value(args, "loops");
-	struct amount amount;
 
-	return which && is_amount(which) ? amount_read(which, &amount, err) : SN_OK;
+	return which ? sn_cli_loop_words_check(which, err) : SN_OK;
 }
 
 /* The hottest loops, as many as the word says. */

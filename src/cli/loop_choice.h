@@ -18,6 +18,7 @@
 	}
 
 /** What can be said of --loops before the program has run. SN_ERR_USAGE. */
+sn_status sn_cli_loop_words_check(const char *which, struct sn_error *err);
 sn_status sn_cli_loop_choice_check(const struct sn_args *args, struct sn_error *err);
 
 /** Of the options, hottest first; `unless_said` is the value of --loops without it. Free with

@@ -56,9 +56,12 @@ static void answer_with_page(struct sn_analysis *analysis, bool is_quiet)
 /* --repeat N: a campaign of one configuration; what else was asked for of one recording is not had. */
 static int repeat_run(const struct sn_args *args)
 {
-	static const char *const known[] = { "repeat", "level", "output", "quiet", "no-page" };
+	static const char *const known[] = { "repeat",	"level", "output", "quiet",
+					     "no-page", "loops", "exclude" };
 	struct sn_campaign_wishes wishes = { .repeat = sn_args_value(args, "repeat"),
 					     .level = sn_args_value(args, "level"),
+					     .loops = sn_args_value(args, "loops"),
+					     .exclude = sn_args_value(args, "exclude"),
 					     .command = args->operands };
 	struct sn_error err;
 

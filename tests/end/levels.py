@@ -234,6 +234,32 @@ os.makedirs(f"{first['script']}/instances/left", exist_ok=True)
 run = t.run('campaign', 'resume', 'levels')
 t.equal((run.returncode, levels('levels')[('script', 1)]), (0, ('done', 2, None)), 'resume adds what is missing')
 t.check(not os.path.exists(f"{first['script']}/instances/left") and rows('instances', first['script']), 'and makes it anew')
-run = t.run('run', '--repeat', '2', '--level', '1', '--loops', 'all', './app', '1')
-t.check(run.returncode == 125 and '--loops' in run.stderr, 'a campaign takes no choice of loops', run.stderr)
+
+# ---- and loops are chosen by the plan ----
+timed = sorted((r for r in t.show('instances', experiment=first['plain'])['rows'] if r['instances']), key=lambda r: r['loop'])
+places = [r['loop'] for r in timed][:2]
+t.check(len(places) == 2, 'two loops that are timed unless something is said', timed)
+
+
+def chosen(name, *words):
+    """The loops that were timed in the run that has the level."""
+    run = t.run(*words, '-o', name, '-q', *(['--level', '2', '--repeat', '1', '--threads', '1', '--', app, TIMES // 4] if words[0] == 'scale' else []))
+    at = next((f'{name}/{r["experiment"]}' for r in json.loads(t.run('campaign', 'status', name, '--format', 'json').stdout)['runs'] if r['level'] == 2), None)
+    return {r['loop'] for r in t.show('instances', experiment=at)['rows'] if r['instances']} if at else run
+
+
+t.equal(chosen('scaled', 'scale', '--loops', places[0]), {places[0]}, 'sonde scale --loops')
+got = chosen('excluded', 'scale', '--loops', ','.join(places), '--exclude', places[0])
+t.equal(got, {places[1]}, '--exclude')
+with open('loops.ini', 'w') as out:
+    out.write(f'[campaign]\nlevel = 2\nloops = {places[1]}\n[default]\nprogram = ./app\narguments = {TIMES // 4}\n')
+t.equal(chosen('planned', 'campaign', 'run', 'loops.ini'), {places[1]}, 'a plan says loops')
+run = t.run('run', '--repeat', '1', '--level', '2', '--loops', 'top:1', '-o', 'repeated', '-q', app, TIMES // 4)
+t.check(run.returncode == 0 and os.path.exists('repeated/state.jsonl'), 'sonde run --repeat --loops', run.stderr)
+text = t.run('campaign', 'plan', '--level', '3', '--loops', 'share:5', '--exclude', 'a.c:3', '--', './app').stdout
+t.check('loops = share:5\n' in text and 'exclude = a.c:3\n' in text, 'options as a plan', text)
+for words, says in ((('run', '--repeat', '2', '--level', '1', '--loops', 'all'), '--loops'), (('scale', '--threads', '1', '--loops', 'all'), '--loops is said of level 2 or 3'),
+                    (('scale', '--threads', '1', '--level', '2', '--loops', 'top:none'), "not 'top:none'"), (('campaign', 'plan', '--level', '2', '--loops', 'share:0'), '--loops takes')):
+    run = t.run(*words, '--', app, 1)
+    t.check(run.returncode in (2, 125) and says in run.stderr and run.stderr.count('\n') == 1, ' '.join(words) + ' is refused in a sentence', run.returncode, run.stderr)
 t.done()
