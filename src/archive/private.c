@@ -191,8 +191,19 @@ sn_status sn_private_plan(const struct sn_campaign *campaign,
 		plan->name, plan->level, plan->repeat, plan->retry,
 		plan->order == SN_CAMPAIGN_BLOCKS ? "blocks" : "sequential",
 		plan->is_weak ? "weak" : "strong");
+	if (plan->level > 1 && !redaction->arguments) {
+		plain_add("loops", plan->loops ? plan->loops : "", out);
+		plain_add("exclude", plan->exclude ? plan->exclude : "", out);
+	}
+	/* accounts and the like are said to sbatch */
+	if (plan->jobs.is_used)
+		plain_add("launcher",
+			  redaction->arguments ? "sbatch"
+					       : sn_arena_printf(&campaign->state->arena,
+								 "sbatch%s", plan->jobs.options),
+			  out);
 	/* a command of one's own has arguments, too */
-	plain_add("launcher",
+	plain_add(plan->jobs.is_used ? "step" : "launcher",
 		  redaction->arguments && strchr(plan->launcher, '{') ? "hidden {command}"
 								      : plan->launcher,
 		  out);

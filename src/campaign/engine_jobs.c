@@ -344,6 +344,12 @@ static void lost_judge(struct jobs *b, struct sn_campaign_attempt *a, const stru
 	reason = sn_arena_strdup(&sn_engine_state(b->e)->arena, sentence.chars);
 	sn_text_free(&sentence);
 	reason = with_words(b, a, reason, has_run && job->state == SN_QUEUE_ENDED);
+	if (!has_run && job->state == SN_QUEUE_ENDED &&
+	    access(job_path(b, a->submission, "output"), F_OK))
+		reason = sn_arena_printf(&sn_engine_state(b->e)->arena,
+					 "%s, and left no output: do the nodes see the campaign's "
+					 "folder?",
+					 reason);
 	/* one that had not its turn, as others of its job had, is no fault of its own */
 	if (is_fault && (has_run || !job->has_begun)) {
 		a->state = SN_RUN_FAILED;

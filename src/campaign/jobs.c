@@ -293,6 +293,12 @@ static sn_status known_wait(const char *folder, uint32_t submission, struct sn_e
 {
 	double until = sn_now_s() + KNOWN_S;
 
+	if (!sn_is_campaign(folder))
+		return sn_error_set(
+			err, SN_ERR_NOT_FOUND,
+			"this node does not see the campaign's folder '%s': campaigns in "
+			"jobs need one that all nodes share",
+			folder);
 	while (!sn_job_is_known(folder, submission)) {
 		if (sn_now_s() > until)
 			return sn_error_set(err, SN_ERR_NO_DATA,

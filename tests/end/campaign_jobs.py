@@ -230,6 +230,26 @@ run = t.run('campaign', 'run', plan('ended', 'template = empty.sh', repeat=1), '
 t.check(all(r['state'] == 'failed' and r['reason'] == f"its job {r['job']} ended before it began: no such module" for r in status('ended')) and
         len(status('ended')) == 2, 'a script that never comes to its command', status('ended'))
 
+say('blind')
+run = t.run('campaign', 'run', plan('blind', repeat=1, cases='a'), '-o', 'blind')
+unsay('blind')
+t.check([(r['state'], r['reason']) for r in status('blind')] == [('failed', f"its job {status('blind')[0]['job']} ended before it began, and left no output: "
+        "do the nodes see the campaign's folder?")], 'a node that does not see the folder', status('blind'), run.stderr)
+done = t.run('campaign', 'job', os.path.abspath('not-here'), '1')
+t.check(done.returncode and 'this node does not see' in done.stderr and done.stderr.count('\n') == 1, 'which the job itself says, too', done.stderr)
+
+# ---- archives ----
+for name, head, more, redact in (('packed', 'step = local', '', []), ('hidden', 'step = env X=1 {command}', '', ['--redact', 'arguments']),
+                                 ('ranks', 'timeout = 20', 'ranks = 2\n', ['--redact', 'environment,arguments'])):
+    with open(plan(name, 'jobs = all\n' + head, repeat=1, cases='a'), 'a') as out:
+        out.write(more)
+    t.run('campaign', 'run', name + '.ini', '-o', name)
+    run = t.run('archive', name, '-o', name + '.sonde', *redact)
+    want = [(r['configuration'], r['state'], r['job']) for r in status(name)]
+    done = t.run('campaign', 'status', name + '.sonde', '--format', 'json')
+    t.check(done.returncode == 0 and [(r['configuration'], r['state'], r['job']) for r in json.loads(done.stdout)['runs']] == want and want[0][2],
+            f'{name}: an archive of a campaign in jobs can be read', run.stderr, done.stderr, want)
+
 # ---- never starts; cancelled from elsewhere; the budget ----
 say('hold', 'PartitionConfig')
 one = begin(plan('held', seconds='0.1'), 'held')

@@ -2,6 +2,7 @@
 system does wrong is what a test wrote below the folder STANDIN:
 
     refuse   sbatch refuses, with these words          limit    so many jobs are taken at a time
+    blind    a job ends at once, as on a node that does not see its folder
     silent   no command gets an answer                  hold     no job starts; the reason that squeue tells
     forget   squeue knows no job that is over           deaf     sbatch takes the job, but its answer is lost
 
@@ -76,6 +77,8 @@ def runner(number):
         if state(number) != 'PENDING' or not os.path.exists(ROOT):
             return
         time.sleep(0.05)
+    if read('blind') is not None:
+        return write('FAILED', 'jobs', str(number), 'state')
     write('RUNNING', 'jobs', str(number), 'state')
     with open(read('jobs', str(number), 'output'), 'a') as out:
         script = subprocess.Popen(['sh', read('jobs', str(number), 'script')], stdin=subprocess.DEVNULL, stdout=out, stderr=out,
