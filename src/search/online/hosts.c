@@ -28,6 +28,7 @@ static const double join_s = 10;   /* the first step begins without those that h
 static const double late_s =
 	10; /* a step is over without those that are so much later than the first */
 static const double end_s = 10; /* agents that have not ended by then are lost */
+static const double launcher_end_s = 3;
 static const double scan_s = 0.1, again_s = 0.5;
 
 /* ---- signals: the program has them too, and the front waits for it ---- */
@@ -483,6 +484,26 @@ static void end_send(struct sn_hosts *h, bool is_for_all)
 	sn_text_free(&body);
 }
 
+static bool has_launchers(const struct sn_hosts *h)
+{
+	for (size_t i = 0; i < h->launchers.count; i++)
+		if (h->launchers.items[i] > 0)
+			return true;
+	return false;
+}
+
+/* Agents that were told to end do so, and with them what started them; a launcher that is killed complains. */
+static void launchers_end(struct sn_hosts *h)
+{
+	double begin_s = sn_now_s();
+
+	while (has_launchers(h) && sn_now_s() - begin_s < launcher_end_s)
+		turn(h);
+	for (size_t i = 0; i < h->launchers.count; i++)
+		if (h->launchers.items[i] > 0)
+			kill(h->launchers.items[i], SIGTERM);
+}
+
 /* The program has ended: agents tell what they have yet. Those that are silent are waited for a little. */
 static void agents_end(struct sn_hosts *h)
 {
@@ -498,9 +519,7 @@ static void agents_end(struct sn_hosts *h)
 	tree_say(h);
 	end_send(h, true);
 	sn_downlink_flush(&h->down, h->link);
-	for (size_t i = 0; i < h->launchers.count; i++)
-		if (h->launchers.items[i] > 0)
-			kill(h->launchers.items[i], SIGTERM);
+	launchers_end(h);
 }
 
 static sn_status folder_make(struct sn_hosts *h, struct sn_error *err)
