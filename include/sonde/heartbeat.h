@@ -175,29 +175,33 @@ static inline void sonde_heartbeat_add(struct sonde_heartbeat_cell *cell, uint64
 		__atomic_store_n(&extremes->epoch, epoch, __ATOMIC_RELAXED);
 }
 
+/** The beat that began last, at `begun`, ends; it lies in begun[]. */
+static inline void sonde_heartbeat_close(struct sonde_heartbeat_cell *cell, uint64_t begun)
+{
+	uint64_t now = sonde_heartbeat_ticks();
+	uint32_t version = cell->version;
+
+	__atomic_store_n(&cell->version, version + 1, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	__atomic_store_n(&cell->depth, cell->depth - 1, __ATOMIC_RELAXED);
+	sonde_heartbeat_add(cell, now > begun ? now - begun : 0);
+	__atomic_store_n(&cell->version, version + 2, __ATOMIC_RELEASE);
+}
+
 static inline void sonde_heartbeat_end(sonde_heartbeat *heartbeat)
 {
 	struct sonde_heartbeat_cell *cell;
 	uint64_t begun = 0;
-	uint32_t depth = 0;
 
 	if (!heartbeat)
 		return;
 	cell = sonde_heartbeat_cell_of(heartbeat);
-	if (cell && (depth = cell->depth) - 1u < (uint32_t)SONDE_HEARTBEAT_SHALLOW)
-		begun = cell->begun[depth - 1];
-	if (__builtin_expect(begun > 1, 1)) { /* 0 and 1 mark beats that are not timed */
-		uint64_t now = sonde_heartbeat_ticks();
-		uint32_t version = cell->version;
-
-		__atomic_store_n(&cell->version, version + 1, __ATOMIC_RELAXED);
-		__atomic_thread_fence(__ATOMIC_RELEASE);
-		__atomic_store_n(&cell->depth, depth - 1, __ATOMIC_RELAXED);
-		sonde_heartbeat_add(cell, now > begun ? now - begun : 0);
-		__atomic_store_n(&cell->version, version + 2, __ATOMIC_RELEASE);
-	} else {
+	if (cell && cell->depth - 1u < (uint32_t)SONDE_HEARTBEAT_SHALLOW)
+		begun = cell->begun[cell->depth - 1];
+	if (__builtin_expect(begun > 1, 1)) /* 0 and 1 mark beats that are not timed */
+		sonde_heartbeat_close(cell, begun);
+	else
 		sonde_heartbeat_end_slow(heartbeat);
-	}
 }
 
 /** Progress in the program's own units (cells updated, bytes, iterations); no beat is counted. */

@@ -16,6 +16,7 @@ enum {
 	RAX = 0,
 	RCX = 1,
 	RDX = 2,
+	RSI = 6,
 	THUNK_SAVED_BYTES = 6 * 8,
 };
 
@@ -135,9 +136,9 @@ static void put_induction(struct rw_pieces *pieces, uint8_t reg)
 }
 
 /* rdx becomes the stack pointer as it is at the header. */
-static void put_stack_pointer(struct rw_pieces *pieces, int64_t stack)
+static void put_stack_pointer(struct rw_pieces *pieces, unsigned to, int64_t stack)
 {
-	uint8_t lea[] = { 0x48, 0x8d, 0x94, 0x24, 0, 0, 0, 0 };
+	uint8_t lea[] = { 0x48, 0x8d, (uint8_t)(0x84 | to << 3), 0x24, 0, 0, 0, 0 };
 	int32_t above = (int32_t)(pieces->below - stack);
 
 	memcpy(lea + 4, &above, sizeof(above));
@@ -158,7 +159,7 @@ static void put_variant_begin(struct rw_pieces *pieces, const struct rw_thunks *
 
 	RW_PUT(pieces, 0x48, 0x85, 0xc9); /* test rcx, rcx */
 	rw_put_jump(pieces, 0x74, none, true);
-	put_stack_pointer(pieces, 0);
+	put_stack_pointer(pieces, RDX, 0);
 	rw_put_call_by(pieces, thunks->address[SN_PLAN_CALL_RUN]);
 	rw_label_place(pieces, none);
 	put_table(pieces);
@@ -185,7 +186,7 @@ static void put_enter(struct rw_pieces *pieces, const struct rw_thunks *thunks,
 	}
 	RW_PUT(pieces, 0xff, 0x49, AT(countdown)); /* dec */
 	rw_put_jump(pieces, 0x75, done, true);
-	put_stack_pointer(pieces, 0);
+	put_stack_pointer(pieces, RDX, 0);
 	rw_put_call(pieces, thunks->label[SN_PLAN_CALL_BEGIN]);
 	if (op->has_variants)
 		put_variant_begin(pieces, thunks, op->plan_index, done, keeps_flags);
@@ -208,7 +209,7 @@ static void put_leave(struct rw_pieces *pieces, const struct rw_thunks *thunks,
 	}
 	RW_PUT(pieces, 0x83, 0x79, AT(is_open), 0); /* cmp */
 	rw_put_jump(pieces, 0x74, done, true);
-	put_stack_pointer(pieces, op->stack);
+	put_stack_pointer(pieces, RDX, op->stack);
 	rw_put_call(pieces, thunks->label[SN_PLAN_CALL_END]);
 }
 
@@ -277,11 +278,44 @@ static void put_registers_saved(struct rw_pieces *pieces, bool uses_rdx, bool ke
 		put_flags_saved(pieces);
 }
 
-/* rcx is the heartbeat's index, rdx what its beats are known by. */
+/* ---- heartbeats ---- */
+
+/* What beats call keeps every register, so that only those are saved here that the arguments and the flags take. */
+static void put_beats_begin(struct rw_pieces *pieces, bool keeps_flags)
+{
+	RW_PUT(pieces, 0x48, 0x8d, 0x64, 0x24, 0x80); /* lea rsp, [rsp - 128] */
+	pieces->below = RED_ZONE_BYTES;
+	RW_PUT(pieces, 0x57); /* push rdi, rsi */
+	pieces->below = RED_ZONE_BYTES + 8;
+	RW_PUT(pieces, 0x56);
+	pieces->below = RED_ZONE_BYTES + 16;
+	if (keeps_flags) {
+		RW_PUT(pieces, 0x50); /* push rax */
+		pieces->below = RED_ZONE_BYTES + 24;
+		put_flags_saved(pieces);
+	}
+}
+
+static void put_beats_end(struct rw_pieces *pieces, bool keeps_flags)
+{
+	if (keeps_flags) {
+		put_flags_restored(pieces);
+		RW_PUT(pieces, 0x58); /* pop rax */
+		pieces->below = RED_ZONE_BYTES + 16;
+	}
+	RW_PUT(pieces, 0x5e); /* pop rsi, rdi */
+	pieces->below = RED_ZONE_BYTES + 8;
+	RW_PUT(pieces, 0x5f);
+	pieces->below = RED_ZONE_BYTES;
+	RW_PUT(pieces, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0); /* lea rsp, [rsp + 128] */
+	pieces->below = 0;
+}
+
+/* rdi is the heartbeat's index, rsi what its beats are known by. */
 static void put_beat(struct rw_pieces *pieces, const struct rw_thunks *thunks,
 		     const struct rw_op *op)
 {
-	static const uint8_t load_index[] = { 0xb9, 0, 0, 0, 0 };
+	static const uint8_t load_index[] = { 0xbf, 0, 0, 0, 0 };
 	static const uint8_t calls[] = { [RW_BEAT_BEGIN] = SN_PLAN_CALL_BEGIN,
 					 [RW_BEAT_END] = SN_PLAN_CALL_END,
 					 [RW_BEAT_NEXT] = SN_PLAN_CALL_NEXT,
@@ -289,24 +323,28 @@ static void put_beat(struct rw_pieces *pieces, const struct rw_thunks *thunks,
 					 [RW_BEAT_CAUGHT] = SN_PLAN_CALL_FULL };
 
 	rw_put_field(pieces, load_index, sizeof(load_index), 1, SN_PLAN_INDEX, op->plan_index);
-	put_stack_pointer(pieces, op->stack);
-	rw_put_call(pieces, thunks->label[calls[op->kind]]);
+	put_stack_pointer(pieces, RSI, op->stack);
+	rw_put_call_by(pieces, thunks->address[calls[op->kind]]);
 }
+
+/* ---- all of them ---- */
 
 void rw_put_ops(struct rw_pieces *pieces, const struct rw_thunks *thunks, const struct rw_op *ops,
 		size_t count, bool keeps_flags)
 {
 	bool uses_rdx = count > 1 || ops[0].kind != RW_COUNT;
 
+	if (ops[0].kind >= RW_BEAT_BEGIN) { /* a plan has either */
+		put_beats_begin(pieces, keeps_flags);
+		for (size_t i = 0; i < count; i++)
+			put_beat(pieces, thunks, &ops[i]);
+		put_beats_end(pieces, keeps_flags);
+		return;
+	}
 	put_registers_saved(pieces, uses_rdx, keeps_flags);
 	for (size_t i = 0; i < count; i++) {
-		int32_t done;
+		int32_t done = rw_label_new(pieces);
 
-		if (ops[i].kind >= RW_BEAT_BEGIN) {
-			put_beat(pieces, thunks, &ops[i]);
-			continue;
-		}
-		done = rw_label_new(pieces);
 		put_record(pieces, thunks, &ops[i], done);
 		if (ops[i].kind == RW_ENTER)
 			put_enter(pieces, thunks, &ops[i], done, keeps_flags);

@@ -52,7 +52,8 @@ enum sn_plan_kind {
 	SN_PLAN_HAS_POINT = 4, /* no loops: a patch leads to code that counts arrivals */
 };
 
-/** What the thunks call, in the order of the header's `calls`. */
+/** What the thunks call, in the order of the header's `calls`. Heartbeats call it without thunks, with rdi and rsi in place of rcx
+ *  and rdx: docs/format/plan.md. */
 enum sn_plan_call {
 	SN_PLAN_CALL_FIRST, /* rcx: index of the loop; gives the record, or 0 */
 	SN_PLAN_CALL_BEGIN, /* rcx: the record; rdx: the stack pointer in the loop; gives the code of

@@ -174,7 +174,7 @@ void __attribute__((visibility("default"))) sonde_heartbeat_begin_slow(sonde_hea
 		return;
 	}
 	every = __atomic_load_n(&cell->beat->every, __ATOMIC_RELAXED);
-	push(cell, every > 1 && cell->turn++ % every != 0 ? BEAT_UNTIMED : beat_ticks());
+	push(cell, beat_sampled_mark(cell, every, beat_ticks));
 }
 
 /* Takes the innermost open beat off; false where its begin found no memory. */

@@ -63,7 +63,8 @@ struct beat_totals {
 struct beat_cell {
 	struct sonde_heartbeat_cell fast;
 	/* the owner's, slow path only */
-	uint64_t untimed, misuse, dropped, turn;
+	uint64_t untimed, misuse, dropped;
+	uint64_t turn;	/* where one in many is timed: 0 at one that is */
 	uint64_t *deep; /* begun[] from SONDE_HEARTBEAT_SHALLOW on */
 	uint64_t deep_capacity;
 	struct beat *beat;
@@ -74,6 +75,28 @@ struct beat_cell {
 	uint64_t lost;	      /* beats in rows that could not be written */
 	uint64_t in_batch;    /* beats in the rows now being written */
 };
+
+/** What stands for a beat that begins now where one in `every` is timed; `ticks` reads the clock. */
+static inline uint64_t beat_sampled_mark(struct beat_cell *cell, uint32_t every,
+					 uint64_t (*ticks)(void))
+{
+	uint64_t turn = cell->turn;
+
+	cell->turn = turn + 1 < every ? turn + 1 : 0;
+	return turn && every > 1 ? BEAT_UNTIMED : ticks();
+}
+
+/** The beat that began last, which is only counted, ends. */
+static inline void beat_close_untimed(struct beat_cell *cell)
+{
+	uint32_t version = cell->fast.version;
+
+	__atomic_store_n(&cell->fast.version, version + 1, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	__atomic_store_n(&cell->fast.depth, cell->fast.depth - 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&cell->untimed, cell->untimed + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&cell->fast.version, version + 2, __ATOMIC_RELEASE);
+}
 
 enum beat_thread_state {
 	BEAT_THREAD_LIVE,

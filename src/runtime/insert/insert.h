@@ -43,14 +43,17 @@ struct insert_globals {
 };
 extern struct insert_globals insert_globals;
 
+/** A function that gives back every register as it was: the inserted code saves none. */
+#define INSERT_KEEPS __attribute__((no_caller_saved_registers))
+
 /** Called by the inserted code, with the heartbeat's index and the beat's stack pointer. */
-void insert_begin(uint64_t index, uint64_t stack_pointer);
-void insert_end(uint64_t index, uint64_t stack_pointer);
-void insert_next(uint64_t index, uint64_t stack_pointer);
+INSERT_KEEPS void insert_begin(uint64_t index, uint64_t stack_pointer);
+INSERT_KEEPS void insert_end(uint64_t index, uint64_t stack_pointer);
+INSERT_KEEPS void insert_next(uint64_t index, uint64_t stack_pointer);
 /** An exception leaves the frame whose beat is the newest. */
-void insert_left(uint64_t index, uint64_t stack_pointer);
+INSERT_KEEPS void insert_left(uint64_t index, uint64_t stack_pointer);
 /** An exception has come to the frame at `stack_pointer`: the beats of those that it left end. */
-void insert_caught(uint64_t index, uint64_t stack_pointer);
+INSERT_KEEPS void insert_caught(uint64_t index, uint64_t stack_pointer);
 
 /** The end of a thread; `states` are its struct insert_state. */
 void insert_thread_exit(void *states);

@@ -68,8 +68,8 @@ __attribute__((used)) static void keep_errno(uint64_t index, uint64_t stack_poin
 	errno = kept;
 }
 
-__attribute__((noinline)) static void run_outside(void (*function)(uint64_t, uint64_t),
-						  uint64_t index, uint64_t stack_pointer)
+__attribute__((noinline)) INSERT_KEEPS static void
+run_outside(void (*function)(uint64_t, uint64_t), uint64_t index, uint64_t stack_pointer)
 {
 	uint64_t room[(SAVE_BYTES + 64) / 8];
 	uint64_t *area = (uint64_t *)(((uintptr_t)room + 63) & ~(uintptr_t)63);
@@ -245,13 +245,67 @@ static inline void busy(struct insert_state *state, uint64_t frame)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* What was at work here was interrupted by a handler that went elsewhere (siglongjmp). */
-__attribute__((noinline)) static void take_over(struct insert_state *state)
+/* As in the source where the library's mode is 0; what cannot be done so is the library's, which
+ * keeps the registers of other functions only. */
+__attribute__((noinline)) INSERT_KEEPS static void begin_slow(sonde_heartbeat *heartbeat)
 {
-	struct sonde_heartbeat_cell *cell = sonde_heartbeat_cell_of(state->heartbeat);
+	sonde_heartbeat_begin_slow(heartbeat);
+}
 
-	if (cell && cell->version & 1)
-		__atomic_store_n(&cell->version, cell->version + 1, __ATOMIC_RELEASE);
+__attribute__((noinline)) INSERT_KEEPS static void end_slow(sonde_heartbeat *heartbeat)
+{
+	sonde_heartbeat_end_slow(heartbeat);
+}
+
+/* NULL: the thread has none yet. */
+static inline struct beat_cell *find_cell(const sonde_heartbeat *heartbeat)
+{
+	const struct sonde_heartbeat_thread *here = sonde_heartbeat_here;
+
+	return heartbeat->index < here->cell_count
+		       ? (struct beat_cell *)here->cells[heartbeat->index]
+		       : NULL;
+}
+
+static inline void begin(sonde_heartbeat *heartbeat)
+{
+	struct beat_cell *cell = find_cell(heartbeat);
+	uint32_t mode = __atomic_load_n(&heartbeat->mode, __ATOMIC_RELAXED);
+	uint32_t depth = cell ? cell->fast.depth : SONDE_HEARTBEAT_SHALLOW;
+	uint64_t mark;
+
+	if (depth >= SONDE_HEARTBEAT_SHALLOW || mode & ~(uint32_t)BEAT_SAMPLED) {
+		begin_slow(heartbeat);
+		return;
+	}
+	mark = mode ? beat_sampled_mark(cell, __atomic_load_n(&cell->beat->every, __ATOMIC_RELAXED),
+					sonde_heartbeat_ticks)
+		    : sonde_heartbeat_ticks();
+	__atomic_store_n(&cell->fast.begun[depth], mark, __ATOMIC_RELAXED);
+	__atomic_store_n(&cell->fast.depth, depth + 1, __ATOMIC_RELEASE);
+}
+
+static inline void end(sonde_heartbeat *heartbeat)
+{
+	struct beat_cell *cell = find_cell(heartbeat);
+	uint32_t depth = cell ? cell->fast.depth - 1 : SONDE_HEARTBEAT_SHALLOW;
+	uint64_t mark = depth < SONDE_HEARTBEAT_SHALLOW ? cell->fast.begun[depth] : BEAT_IGNORED;
+
+	if (mark > BEAT_IGNORED)
+		sonde_heartbeat_close(&cell->fast, mark);
+	else if (mark == BEAT_UNTIMED)
+		beat_close_untimed(cell);
+	else
+		end_slow(heartbeat);
+}
+
+/* What was at work here was interrupted by a handler that went elsewhere (siglongjmp). */
+__attribute__((noinline)) INSERT_KEEPS static void take_over(struct insert_state *state)
+{
+	struct beat_cell *cell = sonde_heartbeat_here ? find_cell(state->heartbeat) : NULL;
+
+	if (cell && cell->fast.version & 1)
+		__atomic_store_n(&cell->fast.version, cell->fast.version + 1, __ATOMIC_RELEASE);
 	busy(state, 0);
 }
 
@@ -265,7 +319,7 @@ static inline int is_within(struct insert_state *state, uint64_t frame)
 	return 0;
 }
 
-void insert_begin(uint64_t index, uint64_t stack_pointer)
+INSERT_KEEPS void insert_begin(uint64_t index, uint64_t stack_pointer)
 {
 	struct insert_state *state = states ? &states[index] : NULL;
 	uint32_t depth = state ? state->depth : 0;
@@ -280,7 +334,7 @@ void insert_begin(uint64_t index, uint64_t stack_pointer)
 	busy(state, FRAME);
 	state->stack_pointers[depth] = stack_pointer;
 	state->depth = depth + 1;
-	sonde_heartbeat_begin(state->heartbeat);
+	begin(state->heartbeat);
 	busy(state, 0);
 }
 
@@ -290,7 +344,7 @@ static inline int is_unknown(const struct insert_state *state, uint64_t stack_po
 	return !state || !state->depth || state->stack_pointers[state->depth - 1] > stack_pointer;
 }
 
-void insert_end(uint64_t index, uint64_t stack_pointer)
+INSERT_KEEPS void insert_end(uint64_t index, uint64_t stack_pointer)
 {
 	struct insert_state *state = states ? &states[index] : NULL;
 
@@ -303,11 +357,11 @@ void insert_end(uint64_t index, uint64_t stack_pointer)
 	}
 	busy(state, FRAME);
 	state->depth--;
-	sonde_heartbeat_end(state->heartbeat);
+	end(state->heartbeat);
 	busy(state, 0);
 }
 
-void insert_next(uint64_t index, uint64_t stack_pointer)
+INSERT_KEEPS void insert_next(uint64_t index, uint64_t stack_pointer)
 {
 	struct insert_state *state = states ? &states[index] : NULL;
 
@@ -320,13 +374,13 @@ void insert_next(uint64_t index, uint64_t stack_pointer)
 		return;
 	}
 	busy(state, FRAME);
-	sonde_heartbeat_end(state->heartbeat);
-	sonde_heartbeat_begin(state->heartbeat);
+	end(state->heartbeat);
+	begin(state->heartbeat);
 	busy(state, 0);
 }
 
 /* Exceptions take microseconds. */
-void insert_left(uint64_t index, uint64_t stack_pointer)
+INSERT_KEEPS void insert_left(uint64_t index, uint64_t stack_pointer)
 {
 	struct insert_state *state = states ? &states[index] : NULL;
 
@@ -334,7 +388,7 @@ void insert_left(uint64_t index, uint64_t stack_pointer)
 		run_outside(left_outside, index, stack_pointer);
 }
 
-void insert_caught(uint64_t index, uint64_t stack_pointer)
+INSERT_KEEPS void insert_caught(uint64_t index, uint64_t stack_pointer)
 {
 	if (!is_within(NULL, FRAME) && states)
 		run_outside(caught_outside, index, stack_pointer);

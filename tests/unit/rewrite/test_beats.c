@@ -67,7 +67,7 @@ static void drop(struct made *made)
 	assembled_close(&made->a);
 }
 
-/* Calls of the runtime in the code: "mov ecx, INDEX" with a relocation. */
+/* Calls of the runtime in the code: "mov edi, INDEX" with a relocation. */
 static unsigned calls_of(const struct made *made, uint32_t index)
 {
 	unsigned count = 0;
