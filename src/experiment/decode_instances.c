@@ -106,13 +106,14 @@ void sn_decode_bucket(struct image *image, const struct owner *owner,
 void sn_decode_variant(struct image *image, const struct owner *owner,
 		       const struct sn_record_variant *record)
 {
+	const bool has_clock = record->timings.header.size_bytes >= sizeof(*record);
 	struct sn_loop_variant variant = {
 		.variant = record->variant,
 		.disturbed = record->disturbed,
 		.faulted = record->faulted,
 		.runaway = record->runaway,
-		.clock_cycles = record->clock_cycles,
-		.clock_count = record->clock_count,
+		.clock_cycles = has_clock ? record->clock_cycles : 0,
+		.clock_count = has_clock ? record->clock_count : 0,
 	};
 
 	if (record->variant >= SN_VARIANT_CODES) {

@@ -49,7 +49,7 @@ static size_t record_minimum(uint8_t type)
 		[SN_RECORD_THREAD_POINTER] = sizeof(struct sn_record_thread_pointer),
 		[SN_RECORD_CALLER] = sizeof(struct sn_record_caller),
 		[SN_RECORD_BUCKET] = sizeof(struct sn_record_bucket),
-		[SN_RECORD_VARIANT] = sizeof(struct sn_record_variant),
+		[SN_RECORD_VARIANT] = SN_VARIANT_BYTES_LEAST,
 		[SN_RECORD_ACCESS_TABLE] = sizeof(struct sn_record_access_table),
 		[SN_RECORD_ACCESSES] = sizeof(struct sn_record_accesses),
 		[SN_RECORD_COUNTER] = sizeof(struct sn_record_counter),

@@ -56,6 +56,8 @@ struct sn_record_variant {
 	 * in all */
 	uint64_t clock_cycles, clock_count;
 };
+/** Records of older versions end before the clock. */
+enum { SN_VARIANT_BYTES_LEAST = offsetof(struct sn_record_variant, clock_cycles) };
 
 /** A chain of multiplications, each of three cycles on every processor that we know. */
 enum { SN_CLOCK_CHAIN = 100, SN_CLOCK_CORE_CYCLES = 3 * SN_CLOCK_CHAIN };

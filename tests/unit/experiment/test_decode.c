@@ -1,5 +1,6 @@
 #include "experiment/decode.h"
 #include "wire/instances.h"
+#include "wire/variants.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -262,6 +263,36 @@ TEST(packets_of_all_versions_are_read)
 	CHECK_STRING(p[1].label, "solve");
 	CHECK(p[2].kind == SN_PACKET_PERIODIC && !p[2].label);
 	CHECK(!e->is_windowed);
+	sn_experiment_free(e);
+	free(w.file.base);
+}
+
+/* Variants of older versions end before the clock of the core. */
+TEST(variants_of_all_versions_are_read)
+{
+	struct written w = file_begin(7);
+	struct sn_writer a = thread_begin(&w, 0);
+	const uint32_t sizes[] = { SN_VARIANT_BYTES_LEAST, sizeof(struct sn_record_variant) };
+	struct sn_experiment *e;
+
+	for (size_t i = 0; i < 2; i++) {
+		struct sn_record_variant whole = {
+			.timings = { .header = { SN_RECORD_VARIANT, 0, (uint16_t)sizes[i] },
+				     .timed = 3 + i },
+			.variant = SN_VARIANT_DL1,
+			.clock_cycles = 20,
+			.clock_count = 4,
+		};
+
+		memcpy(sn_writer_reserve(&a, sizes[i], T0 + 10), &whole, sizes[i]);
+		sn_writer_commit(&a, sizes[i]);
+	}
+	e = decoded(w.file.base, w.length);
+	REQUIRE(e->variants.count == 2);
+	for (size_t i = 0; i < 2; i++)
+		CHECK(e->variants.items[i].timings.timed == 3 + i &&
+		      e->variants.items[i].clock_count == 4 * i);
+	CHECK_INT(e->processes.items[0].losses[SN_LOSS_DAMAGED], 0);
 	sn_experiment_free(e);
 	free(w.file.base);
 }
