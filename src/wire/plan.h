@@ -293,4 +293,32 @@ static inline const struct sn_plan_map *sn_plan_find(const struct sn_plan *plan,
 	return low ? &plan->map[low - 1] : NULL;
 }
 
+/**
+ * Of a thread that is in a plan's code at `code`: makes the instruction and stack pointers what they would be in the module. The
+ * registers are the program's in there, but for those that a call may change; so the frame is the original's. Elsewhere
+ * both stay as they are. For handlers.
+ */
+static inline void sn_plan_translate(const struct sn_plan *plan, uint64_t code, uint64_t load_bias,
+				     uint64_t *pc, uint64_t *stack_pointer)
+{
+	for (int step = 0; step < 2; step++) {
+		const struct sn_plan_map *entry =
+			*pc - code < plan->header->code_bytes
+				? sn_plan_find(plan, (uint32_t)(*pc - code))
+				: NULL;
+		uint64_t above;
+
+		if (!entry || !entry->link_addr)
+			return;
+		above = *stack_pointer + entry->below;
+		if (!(entry->flags & SN_PLAN_MAP_THUNK)) {
+			*pc = load_bias + entry->link_addr;
+			*stack_pointer = above;
+			return;
+		}
+		*pc = *(const uint64_t *)above;
+		*stack_pointer = above + 8;
+	}
+}
+
 #endif

@@ -290,6 +290,31 @@ t.check(beats and set(beats) <= set(names) and done.stderr == '' and
         all(n == 300 or names[b]['function'] == 'main' for b, n in beats.items()),
         'the plan of a recorded run beats under its names', beats, names, done.stderr)
 
+# ---- recorded beside ----
+open('short.c', 'w').write('static volatile unsigned sink;\n__attribute__((noinline)) static void step(unsigned n)\n{\n'
+                           '\tfor (unsigned i = 0; i < n; i++)\n\t\tsink = sink * 31 + i;\n}\n'
+                           'int main(void)\n{\n\tfor (int i = 0; i < 3000000; i++)\n\t\tstep(10);\n\treturn 0;\n}\n')
+subprocess.run(['gcc', '-O2', '-g', 'short.c', '-o', 'short'], check=True)
+json.dump({'schema': SCHEMA, 'heartbeats': [
+    {'name': 'step', 'type': 'body', 'function': 'step'},
+    {'name': 'loop', 'type': 'loop', 'function': 'main', 'loop': {'line_first': 9, 'line_last': 10}}]}, open('short.json', 'w'))
+done = subprocess.run([t.sonde, 'record', '-o', 'short.exp', '--', t.sonde, 'heartbeat', 'run', '-p', 'short.json', '--', './short'],
+                      capture_output=True, text=True, env=dict(os.environ, SONDE_HEARTBEAT_DIR='short.beats'))
+beats = {r['heartbeat']: 0 for path in glob.glob('short.beats/*.jsonl') for r in map(json.loads, open(path)) if 'heartbeat' in r}
+t.equal(set(beats), {'step', 'loop'}, 'a run that is recorded as well beats')
+nodes = {r['node']: r for r in t.show('tree', '-a', 'short.exp')['rows']}
+OURS = {'step', 'insert_begin', 'insert_end', 'insert_next'}
+
+
+def has_main(node):
+    while node and node['function'] != 'main':
+        node = nodes.get(node['parent'])
+    return node is not None
+
+
+cut = [n['name'] for n in nodes.values() if n['name'] == '[jit]' or n['function'] in OURS and not has_main(n)]
+t.check(not cut and OURS & {n['function'] for n in nodes.values()}, 'no stack is cut in the copies, nor in what they call', cut, done.stderr)
+
 for _ in range(100):  # whoever removes them comes a moment later
     if not os.listdir('temporary'):
         break

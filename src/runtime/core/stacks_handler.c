@@ -5,9 +5,10 @@
 
 enum { SN_INTERN_PROBES = 32, SN_INTERN_FULL = SN_INTERN_SLOTS / 4 * 3, SN_WINDOWS_MAX = 4 };
 
-/* Code that stands for other code, as collectors say. */
+/* Code that stands for other code, as collectors say; and another library, whose function knows it. */
 static struct {
 	uint64_t start, end;
+	void (*translate)(uint64_t *pc, uint64_t *stack_pointer);
 } copies;
 
 void sn_stack_add_copies(uint64_t start, uint64_t bytes)
@@ -16,6 +17,24 @@ void sn_stack_add_copies(uint64_t start, uint64_t bytes)
 		copies.start = start;
 	if (start + bytes > copies.end)
 		copies.end = start + bytes;
+}
+
+/* Called by libsonde-insert, perhaps before we are set up. */
+SN_EXPORT void sonde_stack_copies(uint64_t start, uint64_t bytes,
+				  void (*function)(uint64_t *pc, uint64_t *stack_pointer));
+
+void sonde_stack_copies(uint64_t start, uint64_t bytes,
+			void (*function)(uint64_t *pc, uint64_t *stack_pointer))
+{
+	copies.translate = function;
+	sn_stack_add_copies(start, bytes);
+}
+
+static void translate(struct sn_unwind_regs *regs)
+{
+	sn_collect_translate(regs);
+	if (copies.translate)
+		copies.translate(&regs->value[SN_UNWIND_RIP], &regs->value[SN_UNWIND_RSP]);
 }
 
 static uint64_t mix(uint64_t hash, uint64_t word)
@@ -219,7 +238,7 @@ static uint32_t walk(struct sn_thread *self, const struct sn_unwind_regs *from, 
 			.stack_count = find_windows(self, regs.value[SN_UNWIND_RSP], windows),
 			.copies_start = copies.start,
 			.copies_end = copies.end,
-			.translate = copies.end ? sn_collect_translate : NULL,
+			.translate = copies.end ? translate : NULL,
 		};
 		count = sn_unwind_walk(&target, &regs, self->cache, self->pcs, max, result);
 		if (result->end == SN_UNWIND_COMPLETE && !result->flags)
@@ -238,7 +257,7 @@ uint32_t sn_stack_capture(struct sn_thread *self, struct sn_unwind_regs *regs, u
 	uint32_t parent = 0, flags, count;
 	bool is_closing;
 
-	sn_collect_translate(regs);
+	translate(regs);
 	atomic_store_explicit(&self->is_walking, 1, memory_order_seq_cst);
 	is_closing = atomic_load_explicit(&sn_state->is_closing, memory_order_seq_cst);
 	if (is_closing)

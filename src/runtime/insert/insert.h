@@ -13,13 +13,19 @@
 #include "sonde/heartbeat.h"
 #include "wire/plan.h"
 
-enum { INSERT_SHALLOW = 4 };
+enum { INSERT_SHALLOW = 4, INSERT_MODULES_MAX = 64 };
 
 /** A heartbeat of a plan, by its index in the process. */
 struct insert_beat {
 	const char *name;	    /* in the plan */
 	sonde_heartbeat *heartbeat; /* atomic; NULL until it beats first */
 	uint32_t every;
+};
+
+/** A module that has heartbeats. */
+struct insert_module {
+	struct sn_plan plan;
+	uint64_t load_bias, code;
 };
 
 /** Of one thread and heartbeat. */
@@ -40,6 +46,8 @@ struct insert_globals {
 	uint32_t capacity;  /* for which threads have room */
 	pthread_key_t key;  /* gives back what a thread has */
 	uint64_t save_mask; /* of XSAVE; 0: there is none, FXSAVE */
+	struct insert_module modules[INSERT_MODULES_MAX];
+	uint32_t module_count; /* atomic */
 };
 extern struct insert_globals insert_globals;
 
@@ -54,6 +62,14 @@ INSERT_KEEPS void insert_next(uint64_t index, uint64_t stack_pointer);
 INSERT_KEEPS void insert_left(uint64_t index, uint64_t stack_pointer);
 /** An exception has come to the frame at `stack_pointer`: the beats of those that it left end. */
 INSERT_KEEPS void insert_caught(uint64_t index, uint64_t stack_pointer);
+
+/** Of a thread in the inserted code: where it would be in the program. For sonde's runtime, in handlers. */
+void insert_translate(uint64_t *pc, uint64_t *stack_pointer);
+
+/** Sonde's runtime, where it records this program as well: from now on code in these bytes is as `translate` says. */
+void sonde_stack_copies(uint64_t start, uint64_t bytes,
+			void (*translate)(uint64_t *pc, uint64_t *stack_pointer))
+	__attribute__((weak, visibility("default")));
 
 /** The end of a thread; `states` are its struct insert_state. */
 void insert_thread_exit(void *states);

@@ -393,3 +393,20 @@ INSERT_KEEPS void insert_caught(uint64_t index, uint64_t stack_pointer)
 	if (!is_within(NULL, FRAME) && states)
 		run_outside(caught_outside, index, stack_pointer);
 }
+
+/* ---- stacks ---- */
+
+void insert_translate(uint64_t *pc, uint64_t *stack_pointer)
+{
+	uint32_t count = __atomic_load_n(&insert_globals.module_count, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct insert_module *module = &insert_globals.modules[i];
+
+		if (*pc - module->code >= module->plan.header->code_bytes)
+			continue;
+		sn_plan_translate(&module->plan, module->code, module->load_bias, pc,
+				  stack_pointer);
+		return;
+	}
+}

@@ -16,16 +16,9 @@
 #include "runtime/patch/place.h"
 #include "wire/insert.h"
 
-enum { MODULES_MAX = 64 };
-
 /* The state components that libraries may change: x87, vectors, masks. Not tiles, nor keys. */
 #define SAVED_STATE 0xe7ULL
 
-static struct insert_module {
-	struct sn_plan plan;
-	uint64_t load_bias, code;
-} modules[MODULES_MAX];
-static uint32_t module_count;
 static char folder[PATH_MAX];
 
 static void say(const char *sentence)
@@ -46,8 +39,13 @@ static void find_state(void)
 
 static void note(const struct sn_place *module)
 {
-	modules[module_count++] =
+	struct insert_globals *g = &insert_globals;
+
+	g->modules[g->module_count] =
 		(struct insert_module){ module->plan, module->info->dlpi_addr, module->code };
+	__atomic_store_n(&g->module_count, g->module_count + 1, __ATOMIC_RELEASE);
+	if (sonde_stack_copies)
+		sonde_stack_copies(module->code, module->plan.header->code_bytes, insert_translate);
 	for (uint32_t i = 0; i < module->plan.header->loop_count; i++) {
 		const struct sn_plan_loop *from = &module->plan.loops[i];
 
@@ -87,7 +85,7 @@ static void patch(struct sn_place *module, bool is_program)
 					      } };
 	uint32_t first = insert_globals.count;
 
-	if (module_count == MODULES_MAX ||
+	if (insert_globals.module_count == INSERT_MODULES_MAX ||
 	    module->plan.header->loop_count > insert_globals.capacity - first) {
 		say("there are more heartbeats than can be inserted: some are not");
 	} else if (!sn_place_is_as_expected(module)) {
@@ -98,7 +96,7 @@ static void patch(struct sn_place *module, bool is_program)
 		note(module);
 		if (sn_place_write(module))
 			return;
-		module_count--;
+		insert_globals.module_count--;
 		insert_globals.count = first;
 		SYS(munmap, module->code, module->plan.header->code_bytes);
 		say("the code of a module cannot be written to: its heartbeats are not inserted");
@@ -108,11 +106,11 @@ static void patch(struct sn_place *module, bool is_program)
 /* A library that was closed and is there again: at the place where it was its code fits. True: it needs no other. */
 static bool is_known(struct sn_place *module)
 {
-	for (uint32_t i = 0; i < module_count; i++) {
-		if (modules[i].plan.header->hash != module->plan.header->hash)
+	for (uint32_t i = 0; i < insert_globals.module_count; i++) {
+		if (insert_globals.modules[i].plan.header->hash != module->plan.header->hash)
 			continue;
-		module->code = modules[i].code;
-		if (modules[i].load_bias != module->info->dlpi_addr)
+		module->code = insert_globals.modules[i].code;
+		if (insert_globals.modules[i].load_bias != module->info->dlpi_addr)
 			say("a library was loaded again at another place: its heartbeats beat in the first one only");
 		else if (sn_place_is_as_expected(module) && !sn_place_write(module))
 			say("the code of a module cannot be written to: its heartbeats are not inserted");

@@ -152,33 +152,14 @@ static const struct sn_patched_module *module_at(uint64_t pc)
 	return NULL;
 }
 
-/* The loop's registers are untouched in its stubs, but for the stack pointer and those that a call may
- * change; so the frame is the original's. */
 static void translate(struct sn_unwind_regs *regs)
 {
 	uint64_t *value = regs->value;
+	const struct sn_patched_module *module = module_at(value[SN_UNWIND_RIP]);
 
-	for (int step = 0; step < 2; step++) {
-		const struct sn_patched_module *module = module_at(value[SN_UNWIND_RIP]);
-		const struct sn_plan_map *entry;
-		uint64_t above;
-
-		if (!module)
-			return;
-		entry = sn_plan_find(&module->plan,
-				     (uint32_t)(value[SN_UNWIND_RIP] - module->code));
-		if (!entry || !entry->link_addr)
-			return;
-		above = value[SN_UNWIND_RSP] + entry->below;
-		if (entry->flags & SN_PLAN_MAP_THUNK) {
-			value[SN_UNWIND_RIP] = *(const uint64_t *)above;
-			value[SN_UNWIND_RSP] = above + 8;
-			continue;
-		}
-		value[SN_UNWIND_RIP] = module->load_bias + entry->link_addr;
-		value[SN_UNWIND_RSP] = above;
-		return;
-	}
+	if (module)
+		sn_plan_translate(&module->plan, module->code, module->load_bias,
+				  &value[SN_UNWIND_RIP], &value[SN_UNWIND_RSP]);
 }
 
 static bool is_in_variant(uint64_t pc)
