@@ -293,11 +293,11 @@ t.check(beats and set(beats) <= set(names) and done.stderr == '' and
 # ---- recorded beside ----
 open('short.c', 'w').write('static volatile unsigned sink;\n__attribute__((noinline)) static void step(unsigned n)\n{\n'
                            '\tfor (unsigned i = 0; i < n; i++)\n\t\tsink = sink * 31 + i;\n}\n'
-                           'int main(void)\n{\n\tfor (int i = 0; i < 3000000; i++)\n\t\tstep(10);\n\treturn 0;\n}\n')
+                           'int main(void)\n{\n\tfor (unsigned i = 0; i < 3000000; i++) {\n\t\tsink = sink * 7 + i;\n\t\tstep(10);\n\t\tsink = sink * 5 + i;\n\t}\n\treturn 0;\n}\n')
 subprocess.run(['gcc', '-O2', '-g', 'short.c', '-o', 'short'], check=True)
 json.dump({'schema': SCHEMA, 'heartbeats': [
     {'name': 'step', 'type': 'body', 'function': 'step'},
-    {'name': 'loop', 'type': 'loop', 'function': 'main', 'loop': {'line_first': 9, 'line_last': 10}}]}, open('short.json', 'w'))
+    {'name': 'loop', 'type': 'loop', 'function': 'main', 'loop': {'line_first': 9, 'line_last': 13}}]}, open('short.json', 'w'))
 done = subprocess.run([t.sonde, 'record', '-o', 'short.exp', '--', t.sonde, 'heartbeat', 'run', '-p', 'short.json', '--', './short'],
                       capture_output=True, text=True, env=dict(os.environ, SONDE_HEARTBEAT_DIR='short.beats'))
 beats = {r['heartbeat']: 0 for path in glob.glob('short.beats/*.jsonl') for r in map(json.loads, open(path)) if 'heartbeat' in r}
