@@ -4,6 +4,20 @@ import json
 
 from sonde_test import Test
 
+# of CPU time
+WORK = r'''static void work(double seconds)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	double end = (double)t.tv_sec + (double)t.tv_nsec * 1e-9 + seconds;
+	do {
+		for (int i = 0; i < 10000; i++)
+			sink += i;
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	} while ((double)t.tv_sec + (double)t.tv_nsec * 1e-9 < end);
+}
+'''
+
 THREADS = r'''
 #include <pthread.h>
 #include <stdio.h>
@@ -15,18 +29,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t barrier;
 static volatile int is_done;
 static volatile double sink;
-static void work(double seconds)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	double end = (double)t.tv_sec + (double)t.tv_nsec * 1e-9 + seconds;
-	do {
-		for (int i = 0; i < 10000; i++)
-			sink += i;
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	} while ((double)t.tv_sec + (double)t.tv_nsec * 1e-9 < end);
-}
-KEPT void hold(void)
+''' + WORK + r'''KEPT void hold(void)
 {
 	pthread_mutex_lock(&mutex);
 	work(.01);
@@ -282,18 +285,7 @@ MPI = r'''
 #include <mpi.h>
 #include <time.h>
 static volatile double sink;
-static void work(double seconds)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	double end = (double)t.tv_sec + (double)t.tv_nsec * 1e-9 + seconds;
-	do {
-		for (int i = 0; i < 10000; i++)
-			sink += i;
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	} while ((double)t.tv_sec + (double)t.tv_nsec * 1e-9 < end);
-}
-int main(int argc, char **argv)
+''' + WORK + r'''int main(int argc, char **argv)
 {
 	int rank;
 	double value = 1, sum;
@@ -323,18 +315,7 @@ KINDS = r'''
 #define KEPT __attribute__((noinline))
 static volatile double sink;
 static double value = 1;
-static void work(double seconds)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	double end = (double)t.tv_sec + (double)t.tv_nsec * 1e-9 + seconds;
-	do {
-		for (int i = 0; i < 10000; i++)
-			sink += i;
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	} while ((double)t.tv_sec + (double)t.tv_nsec * 1e-9 < end);
-}
-static int pids[3];
+''' + WORK + r'''static int pids[3];
 /* The others wait for this one; a busy machine may give them no CPU meanwhile: so until that rank has had some. */
 static void let_wait(int rank)
 {
