@@ -50,7 +50,7 @@ static const struct sn_option analyze_options[] = {
 const struct sn_command sn_command_analyze = {
 	.name = "analyze",
 	.operands = "-- PROGRAM [ARGS...]",
-	.summary = "Runs a program again for what its hot loops do: instances and variants",
+	.summary = "Runs a program again for what its hot loops do: instances, variants, accesses",
 	.description =
 		"Sampling says which loops are hot. Level 2 runs the program again with the ten hottest "
 		"loops as copies that count and time their instances, and measures what the innermost "
