@@ -431,9 +431,7 @@ class Evaluator:
         return finite(math.sqrt(squares / len(got)))
 
     def confidence(self, name, env):
-        metric, worst, levels = self.metrics[name], 1.0, env['levels'].get(name)
-        if not levels:
-            return None
+        metric, worst, levels = self.metrics[name], 1.0, env['levels'].get(name, [None])
         for level in levels:
             keys = [None, None, env[''], None]
             for n, k, _ in env['contexts']:

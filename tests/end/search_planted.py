@@ -433,6 +433,7 @@ OFF = r'''
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #define KEPT __attribute__((noinline, noclone, noipa))
 static volatile double sink[64];
@@ -477,6 +478,21 @@ static void stopped(void)
 		_exit(0);
 	}
 	work(2, 50);
+}
+/* Two threads on one CPU that somebody stops for half of the time. */
+static void half(void)
+{
+	pid_t self = getpid(), other = fork();
+	if (!other)
+		for (;;) {
+			usleep(100000);
+			kill(self, SIGSTOP);
+			usleep(100000);
+			kill(self, SIGCONT);
+		}
+	one_cpu();
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
 }
 static void semaphore(void)
 {
@@ -526,6 +542,7 @@ int main(int argc, char **argv)
 	switch (argv[1][0]) {
 	case 'o': one_cpu(); break;
 	case 'n': stopped(); break;
+	case 'h': half(); break;
 	case 's': semaphore(); break;
 	case 'j': ends(); break;
 	case 'd': device(); break;
@@ -703,8 +720,27 @@ def off_cpu(t):
     t.check(faults and 0 < faults[0]['seconds'] <= sum((r['pressure_io_s'] or 0) for r in packets) * 1.5 + .2, 'page faults from a device take what it took', faults)
 
 
+def left_over(t):
+    """What a more special property has is taken out of the general one, and the rest stays: leaves add up to the loss."""
+    app = t.compile(OFF, '-g', '-O1', '-pthread', output='./off')
+    t.run('record', '-q', '-o', 'half.run', '--', app, 'h')
+    found = json.loads(t.run('search', '--experiment', 'half.run', '--format', 'json').stdout)
+    rows = {r['property']: r for r in found['properties'] if r['property'] in ('NotRunning', 'Oversubscribed', 'MajorFaults')}
+    told = [(p, r['severity'], r['refined'], r['evidence']) for p, r in rows.items()]
+    at_work = [r for r in t.show('threads', 'half.run')['rows'] if r['cpu_s'] > .05]
+    # by the kernel's account
+    lost = sum(r['elapsed_s'] - r['user_s'] - r['system_s'] - r['traced_blocked_s'] for r in at_work) / (len(at_work) * found['phase']['mean_s'])
+    t.equal(len(at_work), 2, 'two threads work')
+    t.check({'NotRunning', 'Oversubscribed'} <= set(rows), 'they had no CPU, and were stopped', told)
+    ends = sum(r['severity'] for r in rows.values() if not r['refined'])
+    t.check(.8 <= ends / lost <= 1.1, 'leaves of time without a CPU add up to it', ends, lost, told)
+    row = rows.get('NotRunning', {})
+    t.within(row['evidence']['seconds'] if row else None, row.get('severity', 0) * found['phase']['mean_s'] * 2, 1e-6, 'seconds are those of the row')
+
+
 def main():
     t = Test()
+    left_over(t)
     off_cpu(t)
     kinds(t)
     threads(t)

@@ -1,11 +1,13 @@
 /*
  * Findings to rows: nested causes count once. What a more special property, or the same property in
- * the regions inside, explains to four fifths is refined; parts that explain less are left out.
+ * the regions inside, explains to four fifths is refined. Regions that explain less are left out; of a
+ * general property that more special ones explain less of, the rest stays a row.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "search/engine/parts.h"
 
 /* The share of a finding's loss that what is below it must have to explain it (search.md's place
@@ -15,6 +17,7 @@ static const double explains = 0.8;
 struct settling {
 	struct sn_search *s;
 	struct sn_nesting *nesting;
+	uint8_t *has_causes; /* by finding: more special ones have made it refined */
 };
 
 static double share_inside(const struct settling *x, const struct sn_finding *inner,
@@ -170,8 +173,10 @@ static void causes_settle(const struct settling *x)
 
 			if ((!special->is_left_out || is_of_c_library(special)) &&
 			    special != general && share_inside(x, special, general) > 0 &&
-			    is_kind_of(s, sn_finding_property(s, special), property, 0))
+			    is_kind_of(s, sn_finding_property(s, special), property, 0)) {
 				general->refined = true;
+				x->has_causes[i] = 1;
+			}
 		}
 	}
 }
@@ -271,6 +276,184 @@ static void axes_settle(struct sn_search *s)
 	}
 }
 
+/* ---- what more special properties leave over ---- */
+
+enum { HIERARCHY_MOST = 16 };
+
+/* What a property's loss is a part of: the first that it refines and that is a loss. The others look at the same time in
+ * another way, and nothing is left over of them. */
+static const struct sn_property *whole_of(const struct sn_search *s,
+					  const struct sn_property *property)
+{
+	for (size_t i = 0; i < property->refines.count; i++) {
+		const struct sn_property *general =
+			sn_library_find(s->library, property->refines.items[i].name);
+
+		if (general && !sn_search_is_locator(general))
+			return general;
+	}
+	return NULL;
+}
+
+static int depth_of(const struct sn_search *s, const struct sn_property *property)
+{
+	int depth = 0;
+
+	while (depth < HIERARCHY_MOST && (property = whole_of(s, property)) != NULL)
+		depth++;
+	return depth;
+}
+
+static bool is_part_of(const struct sn_search *s, const struct sn_property *property,
+		       const struct sn_property *general)
+{
+	for (int i = 0; i < HIERARCHY_MOST && property; i++) {
+		property = whole_of(s, property);
+		if (property == general)
+			return true;
+	}
+	return false;
+}
+
+/* Whether a row tells a part of a general finding's loss: as a more special one, or in the place of one with the same loss. */
+static bool tells_part(const struct settling *x, const struct sn_finding *f,
+		       const struct sn_finding *general)
+{
+	const struct sn_search *s = x->s;
+	const struct sn_property *property = sn_finding_property(s, general);
+
+	if (is_kind_of(s, sn_finding_property(s, f), property, 0))
+		return true;
+	for (size_t i = 0; i < s->findings.count; i++) {
+		const struct sn_finding *twin = &s->findings.items[i];
+
+		if (is_same_loss(s, f, twin) &&
+		    is_kind_of(s, sn_finding_property(s, twin), property, 0))
+			return true;
+	}
+	return false;
+}
+
+/* Of one member of a general finding: what others tell of its loss, and the half width of their intervals, squared. */
+struct told {
+	double severity, error_squares;
+};
+
+static void told_add(struct told *told, const struct sn_finding *general,
+		     const struct sn_finding *f, double share)
+{
+	for (size_t m = 0; m < general->members.count; m++)
+		for (size_t i = 0; i < f->members.count; i++) {
+			const struct sn_finding_member *of = &general->members.items[m];
+			const struct sn_finding_member *part = &f->members.items[i];
+			double severity = part->severity * share;
+			double error = (1 - part->confidence) * severity;
+
+			if (part->process != of->process ||
+			    (of->thread != SN_ALL && part->thread != of->thread))
+				continue;
+			told[m].severity += severity;
+			told[m].error_squares += error * error;
+		}
+}
+
+/* False: rows of rates, which do not add up, or none of which is a part of the general loss. */
+static bool told_find(const struct settling *x, const struct sn_finding *general,
+		      struct told *told)
+{
+	const struct sn_search *s = x->s;
+	bool has_part = false, has_rate = false;
+
+	for (size_t i = 0; i < s->findings.count && !has_rate; i++) {
+		const struct sn_finding *f = &s->findings.items[i];
+		double share;
+
+		if (f == general || !is_leaf(f))
+			continue;
+		share = share_inside(x, f, general);
+		if (!(share > 0) || !tells_part(x, f, general))
+			continue;
+		has_rate = sn_finding_unit(s, f) == SN_SEVERITY_RATE;
+		has_part |= is_part_of(s, sn_finding_property(s, f),
+				       sn_finding_property(s, general));
+		told_add(told, general, f, share);
+	}
+	return has_part && !has_rate;
+}
+
+/* The members that others explain to four fifths go, as do those below the threshold. */
+static void remainder_take(const struct sn_search *s, struct sn_finding *general,
+			   const struct told *told)
+{
+	double loss = 0, lanes = 0, confidence = 0, whole = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < general->members.count; i++) {
+		struct sn_finding_member m = general->members.items[i];
+		double own = sn_search_process_lanes(general->recorded->tables, m.process);
+		double error = hypot((1 - m.confidence) * m.severity, sqrt(told[i].error_squares));
+		double left = m.severity - told[i].severity;
+
+		whole += m.severity * own;
+		if (!(left > s->options.threshold) ||
+		    told[i].severity >= explains * m.severity)
+			continue;
+		m.severity = left;
+		m.confidence = fmax(0, 1 - error / left);
+		general->members.items[kept++] = m;
+		loss += left * own;
+		lanes += own;
+		confidence += m.confidence * left * own;
+	}
+	if (!kept)
+		return;
+	general->members.count = kept;
+	general->severity = loss / lanes;
+	general->confidence = confidence / loss;
+	general->remainder = loss / whole;
+	general->refined = false;
+}
+
+/* Whether another finding with the same loss has its remainder already. */
+static bool is_told_by_twin(const struct settling *x, const struct sn_finding *general)
+{
+	const struct sn_search *s = x->s;
+	bool is_told = false;
+
+	for (size_t i = 0; i < s->findings.count && !is_told; i++)
+		is_told = s->findings.items[i].remainder > 0 &&
+			  is_same_place(&s->findings.items[i], general) &&
+			  asks_no_more(sn_finding_property(s, &s->findings.items[i]),
+				       sn_finding_property(s, general)) &&
+			  asks_no_more(sn_finding_property(s, general),
+				       sn_finding_property(s, &s->findings.items[i]));
+	return is_told;
+}
+
+/* What more special rows do not explain stays a row of the general property, from the most special ones on: leaves add up to
+ * the loss. */
+static void remainders_settle(const struct settling *x)
+{
+	struct sn_search *s = x->s;
+
+	for (int depth = HIERARCHY_MOST; depth >= 0; depth--)
+		for (size_t i = 0; i < s->findings.count; i++) {
+			struct sn_finding *general = &s->findings.items[i];
+			const struct sn_property *property = sn_finding_property(s, general);
+			struct told *told;
+
+			if (!x->has_causes[i] || !general->refined || general->is_left_out ||
+			    sn_search_is_locator(property) || depth_of(s, property) != depth ||
+			    sn_finding_unit(s, general) == SN_SEVERITY_RATE ||
+			    is_told_by_twin(x, general))
+				continue;
+			told = sn_alloc_zeroed(general->members.count + 1, sizeof(*told));
+			if (told_find(x, general, told))
+				remainder_take(s, general, told);
+			free(told);
+		}
+}
+
 static int findings_compare(const void *left, const void *right)
 {
 	const struct sn_finding *a = left, *b = right;
@@ -287,14 +470,17 @@ static int findings_compare(const void *left, const void *right)
 /* Outer regions come before inner ones: they were found in earlier steps. */
 void sn_search_finish(struct sn_search *s)
 {
-	struct settling settling = { s, sn_nesting_new(s) };
+	struct settling settling = { s, sn_nesting_new(s),
+				     sn_alloc_zeroed(s->findings.count + 1, 1) };
 
 	library_leave_out(&settling);
 	places_settle(&settling);
 	causes_settle(&settling);
-	sn_nesting_free(settling.nesting);
 	same_losses_settle(s);
 	axes_settle(s);
+	remainders_settle(&settling);
+	sn_nesting_free(settling.nesting);
+	free(settling.has_causes);
 	if (s->findings.count)
 		qsort(s->findings.items, s->findings.count, sizeof(*s->findings.items),
 		      findings_compare);

@@ -25,7 +25,8 @@ struct sn_finding {
 	const char *condition;
 	struct sn_prop_value *evidence; /* of the severest member */
 	char *explanation;		/* in words, of the severest member; NULL: none */
-	bool refined;			/* what is below it explains it */
+	double remainder; /* its share of the property's loss, where more special rows have the rest; 0: they have none */
+	bool refined;	  /* what is below it explains it */
 	bool is_left_out;		/* a part that its parent explains better */
 };
 

@@ -323,6 +323,7 @@ static void property_check(struct sn_prop_checker *c, struct sn_property *proper
 	for (size_t i = 0; i < property->evidence.count; i++)
 		property->evidence.items[i].expr->type =
 			sn_prop_check_expr(c, property->evidence.items[i].expr);
+	sn_prop_confidences_request(c);
 	text_check(c, property->explain, property->explain_pos);
 	text_check(c, property->hint, property->hint_pos);
 	property->slot_count = c->symbol_count;
@@ -345,4 +346,5 @@ void sn_prop_check(struct sn_prop_file *file, const struct sn_prop_scope *scope)
 					       "property '%s' is there already", property->name);
 		property_check(&c, file->properties.items[i]);
 	}
+	sn_vec_free(&c.confidences);
 }

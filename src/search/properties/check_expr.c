@@ -276,6 +276,20 @@ static uint32_t request_add(struct sn_property *property, const struct sn_metric
 	return (uint32_t)property->requests.count - 1;
 }
 
+void sn_prop_confidences_request(struct sn_prop_checker *c)
+{
+	for (size_t i = 0; i < c->confidences.count; i++) {
+		const struct sn_metric *metric = c->confidences.items[i];
+		bool is_asked = false;
+
+		for (size_t k = 0; k < c->property->requests.count && !is_asked; k++)
+			is_asked = c->property->requests.items[k].metric == metric;
+		if (!is_asked)
+			request_add(c->property, metric, NULL);
+	}
+	c->confidences.count = 0;
+}
+
 /* The key that an argument of this kind of member stands for: a process may be the peer. */
 static int key_of_member(const struct sn_expr *e, const struct sn_metric *metric, int member)
 {
@@ -472,6 +486,8 @@ static struct sn_prop_type of_name_type(struct sn_prop_checker *c, struct sn_exp
 		e->request = e->name && metric ? request_add(c->property, metric, NULL) : 0;
 		return number_of((struct sn_prop_unit){ .seconds = 1 });
 	}
+	if (e->kind == SN_EXPR_CONFIDENCE && metric)
+		sn_vec_push(&c->confidences, metric);
 	if (e->kind == SN_EXPR_CONFIDENCE ? !metric : !metric && !symbol)
 		sn_prop_report(&c->file->diags, e->detail_pos, "there is no %s%s",
 			       e->kind == SN_EXPR_CONFIDENCE ? "metric " : "",

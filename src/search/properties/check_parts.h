@@ -17,6 +17,7 @@ struct sn_prop_checker {
 	struct sn_prop_symbol symbols[SN_PROP_NAMES_MAX];
 	uint32_t symbol_count;
 	unsigned aggregates; /* around the expression */
+	SN_VEC(const struct sn_metric *) confidences; /* that the property asks for the confidence of */
 };
 
 /** The file's own metric of this name, else a visible one; NULL: none. */
@@ -27,6 +28,9 @@ const struct sn_param *sn_prop_param(const struct sn_prop_checker *c, const char
 /** A new name with a value of its own in the property; reports a name that is there already. */
 uint32_t sn_prop_symbol_add(struct sn_prop_checker *c, const char *name, struct sn_prop_pos pos,
 			    struct sn_prop_type type);
+
+/** Metrics of which a property asks for the confidence and for no value: it is that of their value without a level. */
+void sn_prop_confidences_request(struct sn_prop_checker *c);
 
 /** Resolves names and finds the type of an expression; SN_TYPE_WRONG after an error. */
 struct sn_prop_type sn_prop_check_expr(struct sn_prop_checker *c, struct sn_expr *e);
