@@ -363,8 +363,12 @@ def ranks(t):
              'by the planted 0.6 s')
     t.check(found['phase']['name'] == 'ranks' and found['program'].endswith('/ranks'), 'the program is that of the ranks', found['phase'], found['program'])
     text = t.run('search', '-e', 'ranked.run', '--threshold', '0').stdout
+    lanes = 2 * found['phase']['mean_s']
+    t.check(all(abs(r['evidence']['seconds'] - r['severity'] * lanes) < 1e-6 for r in rows(found, 'MPIExcessive', 'exchange')
+                if r['processes'] == '0-1'), 'seconds of several ranks are those of all, as is the severity',
+            [(r['severity'], r['evidence']) for r in found['properties'] if r['processes'] == '0-1'])
     several = [r for r in found['properties'] if r['processes'] == '0-1' and not r['refined']]
-    t.check(not several or re.search(r' \(of rank [01], the severest of 2\)', text), 'what is said of several ranks says whose numbers it has', text)
+    t.check(not several or re.search(r' \(sums are of all 2, the rest is of rank [01], the severest\)', text), 'what is said of several ranks says whose numbers it has', text)
 
 
 def blocked(t):

@@ -105,6 +105,29 @@ def undisturbed(t, hosts, fanout, phases):
     return found, properties_text(done)
 
 
+def left_over(t):
+    """A general property keeps what a more special one leaves over; sums are those of all processes."""
+    per_process = {'cpu': .3, 'off_cpu': .62, 'explained_wait': .02, 'run_delay': .12}
+    metrics = [{'metric': m, 'value': v, 'process': p, 'thread': 0, 'samples': 1000, 'source': 'samples', **({'region': 'main'} if m == 'cpu' else {})}
+               for m, v in per_process.items() for p in (0, 1)]
+    # of the last host's the special one explains more than four fifths
+    metrics += [{'metric': 'run_delay', 'value': .4, 'process': 1, 'thread': 0, 'samples': 1000, 'source': 'samples', 'hosts': '2'}]
+    with open('over.json', 'w') as out:
+        json.dump({'schema': 'sonde.scenario/1', 'hosts': 3, 'phases': 2, 'phase_s': 1, 'faults': [],
+                   'processes': [{'process': p, 'threads': [0]} for p in (0, 1)],
+                   'regions': [{'region': 'main', 'kind': 'function', 'name': 'main', 'file': 'a.c', 'line': 1}], 'metrics': metrics}, out)
+    found, done = simulate(t, 'over.json', '-o', 'over', '--threshold', '.01')
+    rows = {r['property']: r for r in found.get('properties', [])}
+    told = {p: (round(rows[p]['severity'], 9), rows[p]['refined'], rows[p]['processes']) for p in ('NotRunning', 'Oversubscribed') if p in rows}
+    t.equal(told, {'NotRunning': (.48, False, '0-4'), 'Oversubscribed': (round((.12 * 5 + .52) / 6, 9), False, '0-5')},
+            'what a special property leaves over of a general one is a row')
+    if len(told) == 2:
+        for r in (rows['NotRunning'], rows['Oversubscribed']):
+            t.within(r['evidence']['seconds'], r['severity'] * r['members'] * 2, 1e-9, f'{r["property"]}: seconds are of all processes and phases')
+        text = t.run('search', '--resume', 'over').stdout
+        t.check('beside what rows of more special properties say (sums are of all 5' in text and '4.80 s' in text, 'and the text says so', text)
+
+
 def agents_fail(t, hosts, fanout, phases, calm, calm_text):
     inner = -(-hosts // fanout)
     faults = [{'at_s': 0.4, 'kind': 'kill', 'agent': 'node 0'}, {'at_s': 0.45, 'kind': 'kill', 'agent': f'node {hosts - 1}'},
@@ -339,6 +362,7 @@ def main():
         many(t, int(sys.argv[1]))
         t.done()
     words(t)
+    left_over(t)
     calm, calm_text = undisturbed(t, 8, 4, 8)
     agents_fail(t, 8, 4, 8, calm, calm_text)
     front_dies(t, 8, 4, 8, calm, calm_text, (0.2, 1.5))

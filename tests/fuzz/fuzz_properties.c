@@ -14,6 +14,7 @@ static const char tables_text[] =
 	"{\"metric\":\"misses\",\"level\":\"L2\",\"region\":\"a\",\"data\":\"d\",\"thread\":1,\"value\":1}]}";
 
 struct telling {
+	const struct sn_tables *tables;
 	struct sn_evaluator *evaluator;
 	const struct sn_property *property;
 	struct sn_text text;
@@ -23,9 +24,16 @@ static void context_tell(const uint32_t keys[SN_KEYS], void *context)
 {
 	struct telling *t = context;
 	struct sn_verdict verdict;
+	struct sn_text open = { 0 };
 
 	sn_property_evaluate(t->evaluator, t->property, keys, &verdict);
-	sn_prop_text_print(t->evaluator, t->property->explain, &t->text);
+	sn_prop_text_open(t->evaluator, t->property->explain, &open);
+	if (open.chars)
+		sn_prop_text_close(t->tables, t->property, verdict.evidence, open.chars, &t->text);
+	/* what is closed comes from elsewhere, too */
+	sn_prop_text_close(t->tables, t->property, verdict.evidence, t->property->explain,
+			   &t->text);
+	sn_text_free(&open);
 }
 
 /* Verdicts by rate, and what they say. */
@@ -33,7 +41,8 @@ static void texts_print(const struct sn_library *library, struct sn_tables *tabl
 {
 	static const uint32_t none[SN_KEYS] = { SN_ALL, SN_ALL, SN_ALL, SN_ALL,
 						SN_ALL, SN_ALL, SN_ALL };
-	struct telling t = { .evaluator = sn_evaluator_new(tables, SN_SEVERITY_RATE) };
+	struct telling t = { .tables = tables,
+			     .evaluator = sn_evaluator_new(tables, SN_SEVERITY_RATE) };
 
 	for (size_t i = 0; i < library->properties.count; i++) {
 		t.property = library->properties.items[i];

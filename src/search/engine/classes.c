@@ -163,19 +163,3 @@ void sn_search_who_print(const struct sn_finding *finding, enum sn_key key, stru
 				    out);
 	free(indices);
 }
-
-void sn_search_whose_add(const struct sn_finding *f, struct sn_text *out)
-{
-	const sn_member_vec *processes = &f->recorded->tables->members[SN_KEY_PROCESS];
-	size_t severest = 0, count = 0;
-
-	for (size_t i = 0; i < f->members.count; i++) {
-		if (f->members.items[i].severity > f->members.items[severest].severity)
-			severest = i;
-		count += !i || f->members.items[i].process != f->members.items[i - 1].process;
-	}
-	if (count > 1)
-		sn_text_addf(out, " (of %s %s, the severest of %zu)",
-			     f->recorded->has_ranks ? "rank" : "process",
-			     processes->items[f->members.items[severest].process].id, count);
-}

@@ -358,8 +358,7 @@ static void told_add(struct told *told, const struct sn_finding *general,
 }
 
 /* False: rows of rates, which do not add up, or none of which is a part of the general loss. */
-static bool told_find(const struct settling *x, const struct sn_finding *general,
-		      struct told *told)
+static bool told_find(const struct settling *x, const struct sn_finding *general, struct told *told)
 {
 	const struct sn_search *s = x->s;
 	bool has_part = false, has_rate = false;
@@ -374,8 +373,8 @@ static bool told_find(const struct settling *x, const struct sn_finding *general
 		if (!(share > 0) || !tells_part(x, f, general))
 			continue;
 		has_rate = sn_finding_unit(s, f) == SN_SEVERITY_RATE;
-		has_part |= is_part_of(s, sn_finding_property(s, f),
-				       sn_finding_property(s, general));
+		has_part |=
+			is_part_of(s, sn_finding_property(s, f), sn_finding_property(s, general));
 		told_add(told, general, f, share);
 	}
 	return has_part && !has_rate;
@@ -395,8 +394,7 @@ static void remainder_take(const struct sn_search *s, struct sn_finding *general
 		double left = m.severity - told[i].severity;
 
 		whole += m.severity * own;
-		if (!(left > s->options.threshold) ||
-		    told[i].severity >= explains * m.severity)
+		if (!(left > s->options.threshold) || told[i].severity >= explains * m.severity)
 			continue;
 		m.severity = left;
 		m.confidence = fmax(0, 1 - error / left);
@@ -411,6 +409,7 @@ static void remainder_take(const struct sn_search *s, struct sn_finding *general
 	general->severity = loss / lanes;
 	general->confidence = confidence / loss;
 	general->remainder = loss / whole;
+	sn_finding_evidence_scale(general, sn_finding_property(s, general), general->remainder);
 	general->refined = false;
 }
 

@@ -45,7 +45,7 @@ void sn_search_share_add(struct sn_search *s, const struct sn_search_share *shar
 {
 	struct sn_candidate *candidate = candidate_at(s, &share->what);
 	struct sn_finding *f;
-	size_t evidence = s->library->properties.items[share->what.property]->evidence.count;
+	bool is_severest;
 
 	if (share->loss > 0)
 		candidate->severity = (isnan(candidate->severity) ? 0 : candidate->severity) +
@@ -55,12 +55,12 @@ void sn_search_share_add(struct sn_search *s, const struct sn_search_share *shar
 	f = finding_at(s, &share->what);
 	if (!f->step || share->step < f->step)
 		f->step = share->step;
-	if (!f->members.count || speaks(f, share, share->members[0].process)) {
+	is_severest = !f->members.count || speaks(f, share, share->members[0].process);
+	sn_finding_evidence_add(f, s->library->properties.items[share->what.property],
+				share->evidence, is_severest);
+	if (is_severest) {
 		f->severity = share->worst; /* of the severest, until it is settled */
 		f->condition = share->condition;
-		free(f->evidence);
-		f->evidence = sn_alloc_zeroed(evidence + 1, sizeof(*f->evidence));
-		memcpy(f->evidence, share->evidence, evidence * sizeof(*f->evidence));
 		free(f->explanation);
 		f->explanation = share->explanation ? sn_strdup(share->explanation) : NULL;
 		/* the speaker's members first, so that the next one is compared with them */

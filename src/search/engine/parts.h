@@ -39,8 +39,16 @@ struct sn_finding_member *sn_search_members_sorted(const struct sn_finding *find
 /** "0-3,7" of ids that are numbers, else "a,b". */
 void sn_search_set_print(const struct sn_member *members, const uint32_t *indices, size_t count,
 			 struct sn_text *out);
-/** Adds whose numbers the explanation has, where there are several: " (of rank 3, the severest of 4)". */
-void sn_search_whose_add(const struct sn_finding *finding, struct sn_text *out);
+/** Adds the evidence of a member, or of several: of what are sums to those that are there, the rest if it is the severest so far. */
+void sn_finding_evidence_add(struct sn_finding *finding, const struct sn_property *property,
+			     const struct sn_prop_value *evidence, bool is_severest);
+/** Leaves this share of the sums. */
+void sn_finding_evidence_scale(struct sn_finding *finding, const struct sn_property *property,
+			       double share);
+/** The explanation in words, and of several processes whose numbers it has: " (sums are of all 4, the rest is of rank 3, the
+ *  severest)". False: there is none. */
+bool sn_finding_explain(const struct sn_search *search, const struct sn_finding *finding,
+			struct sn_text *out);
 /** The processes or threads of a finding, in the same way; nothing where it is of all. */
 void sn_search_who_print(const struct sn_finding *finding, enum sn_key key, struct sn_text *out);
 

@@ -114,24 +114,22 @@ static void needs_note(struct evaluation *ev, const struct sn_verdict *verdict)
 	}
 }
 
-/* Keeps what is to be said of the severest member. */
-static void worst_keep(struct evaluation *ev, const struct sn_verdict *verdict)
+/* Keeps what is to be said: sums of all members, the rest of the severest one. */
+static void evidence_keep(struct evaluation *ev, const struct sn_verdict *verdict)
 {
-	size_t count = ev->property->evidence.count;
 	struct sn_text text = { 0 };
 
+	sn_finding_evidence_add(&ev->finding, ev->property, verdict->evidence,
+				verdict->severity > ev->worst);
 	if (verdict->severity <= ev->worst)
 		return;
 	ev->worst = verdict->severity;
 	ev->finding.condition = verdict->condition;
-	free(ev->finding.evidence);
-	ev->finding.evidence = sn_alloc_zeroed(count + 1, sizeof(*ev->finding.evidence));
-	memcpy(ev->finding.evidence, verdict->evidence, count * sizeof(*verdict->evidence));
 	free(ev->finding.explanation);
 	ev->finding.explanation = NULL;
 	if (!ev->property->explain)
 		return;
-	sn_prop_text_print(ev->s->evaluator, ev->property->explain, &text);
+	sn_prop_text_open(ev->s->evaluator, ev->property->explain, &text);
 	ev->finding.explanation = sn_text_take(&text);
 }
 
@@ -167,7 +165,7 @@ static void context_see(const uint32_t keys[SN_KEYS], void *context)
 	ev->loss += member.severity * lanes;
 	ev->lanes += lanes;
 	ev->confidence_weight += member.confidence * member.severity * lanes;
-	worst_keep(ev, &verdict);
+	evidence_keep(ev, &verdict);
 }
 
 /* Whether a request has no value anywhere: then no place will be measurable. */
@@ -702,7 +700,8 @@ sn_status sn_search_run(struct sn_recorded *recorded, const struct sn_library *l
 		return status;
 	status = steps_run(*out, err);
 	if (status == SN_OK) {
-		sn_search_finish(*out);
+		if (!options->is_of_host)
+			sn_search_finish(*out);
 	} else {
 		sn_search_free(*out);
 		*out = NULL;

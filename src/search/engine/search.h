@@ -23,11 +23,11 @@ struct sn_finding {
 	SN_VEC(struct sn_finding_member) members;
 	double severity, confidence; /* of all members' lanes */
 	const char *condition;
-	struct sn_prop_value *evidence; /* of the severest member */
-	char *explanation;		/* in words, of the severest member; NULL: none */
+	struct sn_prop_value *evidence; /* sums: of all members; the rest: of the severest one */
+	char *explanation; /* in words, open for sums (sn_prop_text_close); NULL: none */
 	double remainder; /* its share of the property's loss, where more special rows have the rest; 0: they have none */
 	bool refined;	  /* what is below it explains it */
-	bool is_left_out;		/* a part that its parent explains better */
+	bool is_left_out; /* a part that its parent explains better */
 };
 
 struct sn_search_step {
@@ -71,6 +71,7 @@ struct sn_measuring {
 struct sn_search_options {
 	const char *strategy; /* a name, or a path of a shared object; NULL: "time" */
 	const char *start;    /* a property; NULL: none */
+	bool is_of_host;      /* findings go to a front, which settles what explains what */
 	double threshold;
 	enum sn_severity severity;	  /* what severities are, where properties have both */
 	uint32_t steps_most;		  /* 0: no limit of the user's */
@@ -107,8 +108,9 @@ struct sn_search_share {
 	size_t member_count;
 	double worst;	       /* severity of the severest member, which the rest is of */
 	const char *condition; /* borrowed for as long as the search; NULL: it has no name */
-	const struct sn_prop_value *evidence; /* by the property's evidence */
-	const char *explanation;	      /* NULL: none */
+	const struct sn_prop_value
+		*evidence; /* by the property's evidence; sums are of all the host's members */
+	const char *explanation; /* open for sums; NULL: none */
 };
 
 struct sn_search {

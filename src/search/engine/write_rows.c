@@ -79,11 +79,8 @@ static void sentence_add(const struct sn_search *s, const struct sn_finding *f, 
 {
 	const struct sn_property *property = sn_finding_property(s, f);
 
-	if (f->explanation) {
-		sn_text_add(out, f->explanation);
-		sn_search_whose_add(f, out);
+	if (sn_finding_explain(s, f, out))
 		sn_text_add_char(out, '.');
-	}
 	if (property->hint)
 		sn_text_addf(out, " What to do: %s.", property->hint);
 	path_add(s, f, out);

@@ -95,9 +95,8 @@ static void finding_print(const struct sn_search *s, const struct sn_finding *f,
 		set.chars ? s->recorded->has_ranks ? "   ranks " : "   processes " : "",
 		set.chars ? set.chars : "");
 	sn_text_clear(&set);
-	sn_search_whose_add(f, &set);
-	if (f->explanation)
-		fprintf(out, "          %s%s\n", f->explanation, set.chars ? set.chars : "");
+	if (sn_finding_explain(s, f, &set) && set.chars)
+		fprintf(out, "          %s\n", set.chars);
 	if (property->hint)
 		fprintf(out, "          hint: %s\n", property->hint);
 	path_print(s, f, out);

@@ -324,6 +324,7 @@ static void property_check(struct sn_prop_checker *c, struct sn_property *proper
 		property->evidence.items[i].expr->type =
 			sn_prop_check_expr(c, property->evidence.items[i].expr);
 	sn_prop_confidences_request(c);
+	sn_prop_sums_find(property);
 	text_check(c, property->explain, property->explain_pos);
 	text_check(c, property->hint, property->hint_pos);
 	property->slot_count = c->symbol_count;

@@ -17,7 +17,8 @@ struct sn_prop_checker {
 	struct sn_prop_symbol symbols[SN_PROP_NAMES_MAX];
 	uint32_t symbol_count;
 	unsigned aggregates; /* around the expression */
-	SN_VEC(const struct sn_metric *) confidences; /* that the property asks for the confidence of */
+	SN_VEC(const struct sn_metric *)
+	confidences; /* that the property asks for the confidence of */
 };
 
 /** The file's own metric of this name, else a visible one; NULL: none. */
@@ -31,6 +32,9 @@ uint32_t sn_prop_symbol_add(struct sn_prop_checker *c, const char *name, struct 
 
 /** Metrics of which a property asks for the confidence and for no value: it is that of their value without a level. */
 void sn_prop_confidences_request(struct sn_prop_checker *c);
+
+/** Finds which lets and evidence are sums. After the check of their expressions. */
+void sn_prop_sums_find(struct sn_property *property);
 
 /** Resolves names and finds the type of an expression; SN_TYPE_WRONG after an error. */
 struct sn_prop_type sn_prop_check_expr(struct sn_prop_checker *c, struct sn_expr *e);

@@ -71,7 +71,12 @@ void sn_prop_request_print(const struct sn_prop_request *request, struct sn_text
  *  format is not looked at. */
 void sn_prop_value_print(const struct sn_tables *tables, struct sn_prop_type type,
 			 struct sn_prop_value value, const char *format, struct sn_text *out);
-/** A property's text (`explain` or `hint`) with the values of its last evaluation. */
-void sn_prop_text_print(struct sn_evaluator *evaluator, const char *text, struct sn_text *out);
+/** A property's text (`explain` or `hint`) with the values of its last evaluation, but for evidence that is a sum: it stays
+ *  open, for several processes' together. */
+void sn_prop_text_open(struct sn_evaluator *evaluator, const char *text, struct sn_text *out);
+/** Such a text, which may come from elsewhere, with the sums in it. */
+void sn_prop_text_close(const struct sn_tables *tables, const struct sn_property *property,
+			const struct sn_prop_value *evidence, const char *text,
+			struct sn_text *out);
 
 #endif

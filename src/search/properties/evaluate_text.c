@@ -32,13 +32,29 @@ static struct sn_prop_value named_value(struct sn_evaluator *ev, const char *nam
 	return unknown;
 }
 
-void sn_prop_text_print(struct sn_evaluator *ev, const char *text, struct sn_text *out)
+/* What stays open stands between these, which are in no name. */
+enum { OPEN = 1, CLOSE = 2 };
+
+static const struct sn_prop_named *sum_named(const struct sn_property *p, const char *name,
+					     size_t length, size_t *index)
+{
+	for (size_t i = 0; i < p->evidence.count; i++)
+		if (p->evidence.items[i].adds && strlen(p->evidence.items[i].name) == length &&
+		    !memcmp(p->evidence.items[i].name, name, length)) {
+			*index = i;
+			return &p->evidence.items[i];
+		}
+	return NULL;
+}
+
+void sn_prop_text_open(struct sn_evaluator *ev, const char *text, struct sn_text *out)
 {
 	while (*text) {
 		const char *open = strchr(text, '{'), *close = open ? strchr(open, '}') : NULL;
 		const char *colon, *end;
 		struct sn_prop_type type;
 		struct sn_prop_value value;
+		size_t index;
 
 		if (!close) {
 			sn_text_add(out, text);
@@ -47,8 +63,38 @@ void sn_prop_text_print(struct sn_evaluator *ev, const char *text, struct sn_tex
 		sn_text_add_bytes(out, text, (size_t)(open - text));
 		colon = memchr(open, ':', (size_t)(close - open));
 		end = colon ? colon : close;
-		value = named_value(ev, open + 1, (size_t)(end - open - 1), &type);
-		sn_prop_value_print(ev->tables, type, value, colon ? colon + 1 : NULL, out);
+		if (sum_named(ev->property, open + 1, (size_t)(end - open - 1), &index)) {
+			sn_text_add_char(out, OPEN);
+			sn_text_add_bytes(out, open + 1, (size_t)(close - open - 1));
+			sn_text_add_char(out, CLOSE);
+		} else {
+			value = named_value(ev, open + 1, (size_t)(end - open - 1), &type);
+			sn_prop_value_print(ev->tables, type, value, colon ? colon + 1 : NULL, out);
+		}
+		text = close + 1;
+	}
+}
+
+void sn_prop_text_close(const struct sn_tables *tables, const struct sn_property *property,
+			const struct sn_prop_value *evidence, const char *text, struct sn_text *out)
+{
+	while (*text) {
+		const char *open = strchr(text, OPEN), *close = open ? strchr(open, CLOSE) : NULL;
+		const struct sn_prop_named *sum;
+		const char *colon, *end;
+		size_t index;
+
+		if (!close) {
+			sn_text_add(out, text);
+			return;
+		}
+		sn_text_add_bytes(out, text, (size_t)(open - text));
+		colon = memchr(open, ':', (size_t)(close - open));
+		end = colon ? colon : close;
+		sum = sum_named(property, open + 1, (size_t)(end - open - 1), &index);
+		if (sum)
+			sn_prop_value_print(tables, sum->expr->type, evidence[index],
+					    colon ? colon + 1 : NULL, out);
 		text = close + 1;
 	}
 }

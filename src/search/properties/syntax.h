@@ -171,6 +171,7 @@ struct sn_prop_named {
 	struct sn_prop_pos pos;
 	struct sn_expr *expr;
 	uint32_t slot; /* of a let */
+	bool adds; /* of a let and evidence, by the check: a sum, which several processes have together */
 };
 typedef SN_VEC(struct sn_prop_named) sn_prop_named_vec;
 

@@ -32,13 +32,15 @@ static void frames_send(struct node *n, size_t first)
 
 static struct sn_search *phase_search(struct node *n, uint32_t phase, struct sn_recorded **recorded)
 {
+	struct sn_search_options options = n->simulation->search;
 	struct sn_search *search = NULL;
 	struct sn_error err;
 
+	options.is_of_host = true;
 	*recorded = sn_scenario_of_host(n->simulation->scenario, n->simulation->library,
 					n->outbox.agent, phase);
-	if (!*recorded || sn_search_run(*recorded, n->simulation->library, &n->simulation->search,
-					&search, &err) != SN_OK)
+	if (!*recorded ||
+	    sn_search_run(*recorded, n->simulation->library, &options, &search, &err) != SN_OK)
 		return NULL;
 	return search;
 }

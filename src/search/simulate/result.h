@@ -3,7 +3,8 @@
  * was. These are the bodies of results (SN_LINK_RESULT); fields are only ever added at their ends.
  *
  *	share	u8 1, u32 phase, u32 step, string property, region, data (NULL: none), f64 lanes lost, f64 severity
- *		of the severest member, string condition, explanation, u32 evidence: u32 known, f64 number,
+ *		of the severest member, string condition, explanation (open for sums: sn_prop_text_close), u32
+ *		evidence (sums of all the host's members, else of the severest): u32 known, f64 number,
  *		u32 kind (SN_ALL: a number), u32 process, u32 index; u32 members: u32 process, u32 thread
  *		(SN_ALL: none), f64 severity, f64 confidence
  *	phase	u8 2, u32 phase, u32 shares before it, u32 steps: u32 candidates, u32 proven, u32 not measurable;

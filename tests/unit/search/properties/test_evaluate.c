@@ -67,6 +67,77 @@ TEST(a_rate_is_the_severity_where_it_is_asked_for_and_stated)
 	sn_library_free(library);
 }
 
+static void explain(struct sn_evaluator *evaluator, const struct sn_verdict *verdict,
+		    struct sn_text *out)
+{
+	struct sn_text open = { 0 };
+
+	sn_prop_text_open(evaluator, verdict->property->explain, &open);
+	sn_prop_text_close(NULL, verdict->property, verdict->evidence, open.chars, out);
+	sn_text_free(&open);
+}
+
+TEST(sums_are_what_several_processes_have_together)
+{
+	static const char *const property =
+		"property S(r: region) { let lost = own(r) / 2; let twice = least(lost, 9 s) * 2; condition lost > 0 s;\n"
+		" confidence 1; severity 0;\n"
+		" evidence a = if lost > 1 s then lost else 0 s; evidence b = lost / time(phase); evidence c = twice;\n"
+		" evidence d = max(own(r, t) over t in threads) - lost; evidence e = count(own(r, t) > 0 s over t in threads);\n"
+		" evidence f = lost / twice; evidence g = mean(own(r, t) over t in threads); evidence h = time(phase);\n"
+		" evidence i = argmax(own(r, t) over t in threads); evidence j = lanes; }";
+	static const bool adds[] = {
+		true, true, true, true, true, false, false, false, false, false
+	};
+	struct sn_library *library = sn_library_new();
+	const struct sn_property *p;
+
+	sn_library_add_memory(library, "f", property, strlen(property));
+	sn_library_settle(library);
+	p = sn_library_find(library, "S");
+	REQUIRE(p && p->evidence.count == sizeof(adds) / sizeof(*adds));
+	for (size_t i = 0; i < p->evidence.count; i++)
+		CHECK_INT(p->evidence.items[i].adds, adds[i]);
+	sn_library_free(library);
+}
+
+TEST(a_text_stays_open_for_sums)
+{
+	static const char *const property =
+		"property F(r: region) { condition own(r) > 0 s; confidence 1; severity 0;\n"
+		" evidence seconds = own(r); evidence share = own(r) / own(r);\n"
+		" explain \"{seconds:.1f} s, {share:.0%}\"; }";
+	struct sn_library *library = sn_library_new();
+	struct sn_tables *tables = NULL;
+	struct sn_evaluator *evaluator;
+	uint32_t keys[SN_KEYS] = { 0, SN_ALL, 0, SN_ALL, SN_ALL, SN_ALL, SN_ALL };
+	const struct sn_prop_value both[] = { { .is_known = true, .number = 7 },
+					      { .is_known = false } };
+	struct sn_verdict verdict;
+	struct sn_text open = { 0 }, text = { 0 };
+
+	sn_library_add_memory(library, "f", property, strlen(property));
+	sn_library_settle(library);
+	REQUIRE(sn_library_find(library, "F"));
+	REQUIRE(sn_tables_read_memory("t", tables_text, strlen(tables_text), &tables, NULL) ==
+		SN_OK);
+	evaluator = sn_evaluator_new(tables, SN_SEVERITY_LOST);
+	sn_property_evaluate(evaluator, sn_library_find(library, "F"), keys, &verdict);
+	sn_prop_text_open(evaluator, verdict.property->explain, &open);
+	sn_prop_text_close(tables, verdict.property, both, open.chars, &text);
+	CHECK_STRING(text.chars, "7.0 s, 100 %");
+	/* what comes from elsewhere may be anything */
+	sn_text_clear(&text);
+	sn_prop_text_close(tables, verdict.property, both, "a\001b\002c\001share\002\001seconds",
+			   &text);
+	CHECK_STRING(text.chars, "ac\001seconds");
+	sn_text_free(&open);
+	sn_text_free(&text);
+	sn_evaluator_free(evaluator);
+	sn_tables_free(tables);
+	sn_library_free(library);
+}
+
 /* What a text says of 0.0015 s. */
 TEST(a_duration_has_the_unit_that_fits)
 {
@@ -87,7 +158,7 @@ TEST(a_duration_has_the_unit_that_fits)
 		SN_OK);
 	evaluator = sn_evaluator_new(tables, SN_SEVERITY_LOST);
 	sn_property_evaluate(evaluator, sn_library_find(library, "F"), keys, &verdict);
-	sn_prop_text_print(evaluator, verdict.property->explain, &text);
+	explain(evaluator, &verdict, &text);
 	CHECK_STRING(text.chars, "2.00 ms, 0.00 s, ?");
 	sn_text_free(&text);
 	sn_evaluator_free(evaluator);
@@ -115,7 +186,7 @@ TEST(a_verdict_in_words)
 	CHECK_STRING(verdict.condition, "large");
 	CHECK_REAL(verdict.severity, 1.5 / 4, 1e-12);
 	CHECK(!verdict.evidence[1].is_known);
-	sn_prop_text_print(evaluator, verdict.property->explain, &text);
+	explain(evaluator, &verdict, &text);
 	CHECK_STRING(text.chars, "solve: thread 2 has 75 %, 1.50 s, ? misses");
 	sn_text_free(&text);
 	sn_evaluator_free(evaluator);
