@@ -361,12 +361,38 @@ static void put_block(struct copy *copy, const struct rw_block *block)
 		put_fall_through(copy, block, b->link_addr + b->size_bytes);
 }
 
+/* A register that the block writes before it reads it; -1: none. Not r12, whose addresses have a form of their own. */
+static int8_t free_register(const struct rw_nest *nest, const struct rw_block *block)
+{
+	enum { RBP = 5, RSP = 4, R12 = 12, NEVER = 1 << RBP | 1 << RSP | 1 << R12 };
+	uint64_t taken = NEVER;
+
+	for (uint32_t i = 0; i < block->insn_count; i++) {
+		const struct rw_insn *from = &nest->insns.items[block->first_insn + i];
+		ZydisDecodedInstruction insn;
+		ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+		struct rw_effect effect;
+		uint64_t found;
+
+		if (from->flow != SN_FLOW_NEXT ||
+		    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(sn_decoder(), from->bytes, from->length,
+							 &insn, operands)))
+			return -1;
+		rw_effect_of(&insn, operands, &effect);
+		taken |= effect.reads | (effect.writes & ~effect.kills);
+		found = effect.kills & ~taken & RW_ALL_GPRS;
+		if (found)
+			return (int8_t)__builtin_ctzll(found);
+	}
+	return -1;
+}
+
 /* Arrivals at the header of a loop that is counted so. */
 static void put_count(struct copy *copy, const struct rw_block *block)
 {
 	const struct rw_nest *nest = copy->nest;
 	const struct sn_block *b = &nest->function->blocks[block->index];
-	struct rw_op op = { .kind = RW_COUNT };
+	struct rw_op op = { .kind = RW_COUNT, .scratch = -1 };
 
 	if (nest->beats)
 		return;
@@ -377,6 +403,8 @@ static void put_count(struct copy *copy, const struct rw_block *block)
 			continue;
 		op.plan_index = nest->plan_index[l];
 		copy->pieces->link_addr = b->link_addr;
+		if (!nest->flags_in[block->index])
+			op.scratch = free_register(nest, block);
 		rw_put_ops(copy->pieces, copy->thunks, &op, 1, nest->flags_in[block->index] != 0);
 	}
 }

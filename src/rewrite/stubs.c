@@ -145,7 +145,7 @@ static void put_stack_pointer(struct rw_pieces *pieces, unsigned to, int64_t sta
 	rw_put(pieces, lea, sizeof(lea));
 }
 
-static void put_registers_restored(struct rw_pieces *pieces, bool uses_rdx, bool keeps_flags);
+static void put_registers_restored(struct rw_pieces *pieces, bool keeps_flags);
 
 /* A variant runs in the loop's place where BEGIN gave one; then the loop itself goes on, in the copy that
  * NEXT gives. */
@@ -169,7 +169,7 @@ static void put_variant_begin(struct rw_pieces *pieces, const struct rw_thunks *
 	rw_put_jump(pieces, 0x74, done, true);
 	rw_put_field(pieces, store_target, sizeof(store_target), 5, SN_PLAN_THREAD,
 		     SN_PLAN_WORD_TARGET);
-	put_registers_restored(pieces, true, keeps_flags);
+	put_registers_restored(pieces, keeps_flags);
 	rw_put_field(pieces, jump_target, sizeof(jump_target), 4, SN_PLAN_THREAD,
 		     SN_PLAN_WORD_TARGET);
 	pieces->below = below;
@@ -230,14 +230,12 @@ static void put_flags_restored(struct rw_pieces *pieces)
 	RW_PUT(pieces, 0x9e);	    /* sahf */
 }
 
-static void put_registers_restored(struct rw_pieces *pieces, bool uses_rdx, bool keeps_flags)
+static void put_registers_restored(struct rw_pieces *pieces, bool keeps_flags)
 {
 	if (keeps_flags)
 		put_flags_restored(pieces);
-	if (uses_rdx) {
-		RW_PUT(pieces, 0x5a);
-		pieces->below = RED_ZONE_BYTES + 16;
-	}
+	RW_PUT(pieces, 0x5a); /* pop rdx, rcx, rax */
+	pieces->below = RED_ZONE_BYTES + 16;
 	RW_PUT(pieces, 0x59);
 	pieces->below = RED_ZONE_BYTES + 8;
 	RW_PUT(pieces, 0x58);
@@ -262,7 +260,7 @@ void rw_put_flags_popped(struct rw_pieces *pieces)
 	pieces->below = 0;
 }
 
-static void put_registers_saved(struct rw_pieces *pieces, bool uses_rdx, bool keeps_flags)
+static void put_registers_saved(struct rw_pieces *pieces, bool keeps_flags)
 {
 	RW_PUT(pieces, 0x48, 0x8d, 0x64, 0x24, 0x80); /* lea rsp, [rsp - 128] */
 	pieces->below = RED_ZONE_BYTES;
@@ -270,12 +268,54 @@ static void put_registers_saved(struct rw_pieces *pieces, bool uses_rdx, bool ke
 	pieces->below = RED_ZONE_BYTES + 8;
 	RW_PUT(pieces, 0x51);
 	pieces->below = RED_ZONE_BYTES + 16;
-	if (uses_rdx) {
-		RW_PUT(pieces, 0x52);
-		pieces->below = SAVED_BYTES;
-	}
+	RW_PUT(pieces, 0x52);
+	pieces->below = SAVED_BYTES;
 	if (keeps_flags)
 		put_flags_saved(pieces);
+}
+
+/* An iteration, with one register: the thread's table, then the record. */
+static void put_count(struct rw_pieces *pieces, const struct rw_op *op, bool keeps_flags)
+{
+	unsigned reg = op->scratch >= 0 ? (unsigned)op->scratch : RAX, low = reg & 7;
+	uint8_t high = reg > 7 ? 1 : 0;
+	const uint8_t load_table[] = {
+		0x64, (uint8_t)(0x48 | high << 2), 0x8b, (uint8_t)(0x04 | low << 3), 0x25, 0, 0, 0,
+		0
+	};
+	const uint8_t load_record[] = {
+		(uint8_t)(0x48 | high * 5), 0x8b, (uint8_t)(0x80 | low << 3 | low), 0, 0, 0, 0
+	};
+	const uint8_t test[] = { (uint8_t)(0x48 | high * 5), 0x85,
+				 (uint8_t)(0xc0 | low << 3 | low) };
+	const uint8_t increment[] = { (uint8_t)(0x48 | high), 0xff, (uint8_t)(0x40 | low),
+				      AT(sum) };
+	int32_t done = rw_label_new(pieces);
+
+	if (op->scratch < 0) {
+		RW_PUT(pieces, 0x48, 0x8d, 0x64, 0x24, 0x80); /* lea rsp, [rsp - 128] */
+		pieces->below = RED_ZONE_BYTES;
+		RW_PUT(pieces, 0x50); /* push rax */
+		pieces->below = RED_ZONE_BYTES + 8;
+		if (keeps_flags)
+			put_flags_saved(pieces);
+	}
+	rw_put_field(pieces, load_table, sizeof(load_table), 5, SN_PLAN_THREAD, SN_PLAN_WORD_TABLE);
+	rw_put(pieces, test, sizeof(test));
+	rw_put_jump(pieces, 0x74, done, true);
+	rw_put_field(pieces, load_record, sizeof(load_record), 3, SN_PLAN_SLOT, op->plan_index);
+	rw_put(pieces, test, sizeof(test));
+	rw_put_jump(pieces, 0x74, done, true);
+	rw_put(pieces, increment, sizeof(increment));
+	rw_label_place(pieces, done);
+	if (op->scratch < 0) {
+		if (keeps_flags)
+			put_flags_restored(pieces);
+		RW_PUT(pieces, 0x58); /* pop rax */
+		pieces->below = RED_ZONE_BYTES;
+		RW_PUT(pieces, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0); /* lea rsp, [rsp + 128] */
+		pieces->below = 0;
+	}
 }
 
 /* ---- heartbeats ---- */
@@ -332,8 +372,6 @@ static void put_beat(struct rw_pieces *pieces, const struct rw_thunks *thunks,
 void rw_put_ops(struct rw_pieces *pieces, const struct rw_thunks *thunks, const struct rw_op *ops,
 		size_t count, bool keeps_flags)
 {
-	bool uses_rdx = count > 1 || ops[0].kind != RW_COUNT;
-
 	if (ops[0].kind >= RW_BEAT_BEGIN) { /* a plan has either */
 		put_beats_begin(pieces, keeps_flags);
 		for (size_t i = 0; i < count; i++)
@@ -341,20 +379,22 @@ void rw_put_ops(struct rw_pieces *pieces, const struct rw_thunks *thunks, const 
 		put_beats_end(pieces, keeps_flags);
 		return;
 	}
-	put_registers_saved(pieces, uses_rdx, keeps_flags);
+	if (ops[0].kind == RW_COUNT) { /* at a header, alone */
+		put_count(pieces, &ops[0], keeps_flags);
+		return;
+	}
+	put_registers_saved(pieces, keeps_flags);
 	for (size_t i = 0; i < count; i++) {
 		int32_t done = rw_label_new(pieces);
 
 		put_record(pieces, thunks, &ops[i], done);
 		if (ops[i].kind == RW_ENTER)
 			put_enter(pieces, thunks, &ops[i], done, keeps_flags);
-		else if (ops[i].kind == RW_LEAVE)
-			put_leave(pieces, thunks, &ops[i], done);
 		else
-			RW_PUT(pieces, 0x48, 0xff, 0x41, AT(sum));
+			put_leave(pieces, thunks, &ops[i], done);
 		rw_label_place(pieces, done);
 	}
-	put_registers_restored(pieces, uses_rdx, keeps_flags);
+	put_registers_restored(pieces, keeps_flags);
 }
 
 void rw_put_full(struct rw_pieces *pieces, const struct rw_thunks *thunks, uint32_t plan_index,
@@ -362,7 +402,7 @@ void rw_put_full(struct rw_pieces *pieces, const struct rw_thunks *thunks, uint3
 {
 	int32_t none = rw_label_new(pieces);
 
-	put_registers_saved(pieces, true, true);
+	put_registers_saved(pieces, true);
 	put_table(pieces);
 	RW_PUT(pieces, 0x48, 0x85, 0xc0); /* test rax, rax */
 	rw_put_jump(pieces, 0x74, none, true);
@@ -372,10 +412,10 @@ void rw_put_full(struct rw_pieces *pieces, const struct rw_thunks *thunks, uint3
 	rw_put_call(pieces, thunks->label[SN_PLAN_CALL_FULL]);
 	RW_PUT(pieces, 0x48, 0x85, 0xc9);
 	rw_put_jump(pieces, 0x74, none, true);
-	put_registers_restored(pieces, true, true);
+	put_registers_restored(pieces, true);
 	rw_put_jump(pieces, 0, on, false);
 	rw_label_place(pieces, none);
 	pieces->below = SAVED_BYTES + 8;
-	put_registers_restored(pieces, true, true);
+	put_registers_restored(pieces, true);
 	rw_put_jump(pieces, 0, off, false);
 }
