@@ -21,6 +21,10 @@ static double small[SMALL], copy[SMALL];
 static volatile long counts[2] __attribute__((aligned(64)));
 static int is_one;
 static int arrived __attribute__((aligned(128)));
+KEPT double *matrix_new(void)
+{ return calloc(N * N + 8, sizeof(double)); }
+KEPT double columns_of(const double *m)
+{ double s = 0; for (int j = 0; j < N; j++) for (int i = 0; i < N; i++) s += m[i * N + j]; return s; }
 KEPT double columns(void)
 { double s = 0; for (int j = 0; j < N; j++) for (int i = 0; i < N; i++) s += matrix[i][j]; return s; }
 KEPT long strides(void)
@@ -55,6 +59,7 @@ int main(int argc, char **argv)
 {
 	double s = 0;
 	int what = argv[1][0], n = argc > 2 ? atoi(argv[2]) : 0;
+	double *heaped = NULL;
 	pthread_t thread;
 	for (int i = 0; i < PICKS; i++)
 		picks[i] = (unsigned)i * 2654435761u % TABLE;
@@ -65,6 +70,7 @@ int main(int argc, char **argv)
 	memset(table, 1, sizeof table);
 	for (int i = 0; i < n; i++) {
 		if (what == 'c') s += columns();
+		if (what == 'h') s += columns_of(heaped ? heaped : (heaped = matrix_new()));
 		if (what == 'p') s += (double)strides();
 		if (what == 'g') s += gather();
 		if (what == 'r') resident();
@@ -185,6 +191,9 @@ def online(t, app):
     t.check('LC3DataMissRate' in {r['property'] for r in rows_of(found, 'strides', 'pages')} and found['phase']['executions'] >= 2,
             'its values are those of the first start\'s places', done.stderr, [(r['property'], r['function']) for r in found['properties']])
     losses_check(t, found, 'online')
+    done = t.run('search', '--format', 'json', '--threshold', '0.005', '--budget', '1', '--caches', CACHES, app, 'h', '60')
+    data = {r['data'] for r in rows_of(json.loads(done.stdout), 'columns_of') if r['property'] == 'LC1DataMissRate'}
+    t.check(any(d.startswith('main (') for d in data if d) and '[heap]' not in data, 'blocks of the heap are told by who allocated them', data, done.stderr)
     done = t.run('search', '--format', 'json', '--restarts', '0', app, 'p', '1000')
     t.check('no start for caches' in done.stderr and any('misses(L1)' in m['needs'] for m in json.loads(done.stdout)['not_measurable']),
             'without further starts it is named as not measurable', done.stderr)

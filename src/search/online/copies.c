@@ -14,6 +14,7 @@
 #include "rewrite/rewrite.h"
 #include "whatif/untouched.h"
 #include "whatif/whatif.h"
+#include "wire/settings.h"
 #include "wire/variants.h"
 
 enum {
@@ -136,8 +137,12 @@ sn_status sn_copies_prepare(struct sn_copies *out, const char *option, struct sn
 	options->plan_count = out->plans.modules.count;
 	options->budget_percent = kinds[kind].budget_percent;
 	options->has_accesses = is_trace;
-	if (is_trace)
+	if (is_trace) {
 		options->max_bytes = bytes_most;
+		if (options->heap ==
+		    SN_HEAP_OFF) /* as 'sonde trace': blocks are told by who allocated them */
+			options->heap = SN_HEAP_TRACE;
+	}
 	out->begin_s = sn_now_s();
 	out->begin = __builtin_ia32_rdtsc();
 	return SN_OK;
