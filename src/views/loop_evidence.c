@@ -180,6 +180,39 @@ static void instances_words(const struct sn_instances *it, struct sn_text *text)
 		sn_text_addf(text, ", stability %.3f", it->all.stability);
 }
 
+/* Nearest first, as in tables. */
+static void callers_words(const struct sn_profile *counted, const struct sn_instance_path *path,
+			  struct sn_text *text)
+{
+	enum { SHOWN = 5 };
+	size_t count = path->function_count - 1; /* the last is the loop's own */
+
+	for (size_t i = 0; i < count && i < SHOWN; i++)
+		sn_text_addf(
+			text, "%s%s", i ? " < " : "",
+			counted->program->functions.items[path->functions[count - 1 - i]].name);
+	if (count > SHOWN)
+		sn_text_add(text, " < ...");
+}
+
+/* Who comes to the loop: those that do so most often. */
+static void paths_words(const struct sn_instance_paths *paths, const struct sn_instances *of,
+			struct sn_text *text)
+{
+	enum { SHOWN = 4 };
+	unsigned shown = 0;
+
+	for (size_t i = 0; i < paths->count && shown < SHOWN; i++) {
+		const struct sn_instance_path *path = &paths->items[i];
+
+		if (path->loop != of->loop || !path->functions || path->function_count < 2)
+			continue;
+		sn_text_addf(text, "%s%.1f %% of them from ", shown++ ? ", " : "; ",
+			     100 * sn_share(path->instances, of->instances));
+		callers_words(paths->counted, path, text);
+	}
+}
+
 static void static_words(const struct sn_cqa_loop *q, struct sn_text *text)
 {
 	sn_text_addf(text, "%.2f cycles a pass with data in L1, %.2f with data in RAM; bound by %s",
@@ -208,10 +241,12 @@ static void tell_kinds(const struct sn_loop_page *page, const struct sn_loop_run
 	else
 		lacks_static(page, quality, &told->kinds[STATIC]);
 	sampled_words(page, &told->kinds[SAMPLED].text);
-	if (known->instances)
+	if (known->instances) {
 		instances_words(known->instances, &told->kinds[INSTANCES].text);
-	else
+		paths_words(&runs->paths, known->instances, &told->kinds[INSTANCES].text);
+	} else {
 		lacks_runs(page, false, &told->kinds[INSTANCES]);
+	}
 	if (known->variants)
 		variants_words(known->variants, &told->kinds[VARIANTS].text);
 	else
@@ -242,6 +277,7 @@ void sn_loop_runs_find(const struct sn_view_input *input, bool with_campaign,
 
 	*out = (struct sn_loop_runs){ 0 };
 	sn_instances_find(profile, &out->instances);
+	sn_instance_paths_find(profile, &out->paths);
 	sn_variants_find(profile, input->structures, &out->variants);
 	sn_loop_replay_new(input, &out->replay);
 	if (with_campaign)
@@ -259,6 +295,7 @@ void sn_loop_runs_free(struct sn_loop_runs *runs)
 	sn_loop_replay_free(&runs->replay);
 	sn_loop_campaign_close(&runs->campaign);
 	sn_variants_free(&runs->variants);
+	sn_instance_paths_free(&runs->paths);
 	sn_instances_free(&runs->instances);
 }
 

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "causal/estimate.h"
 #include "views/loop_campaign.h"
+#include "profile/instance_paths.h"
 #include "views/loop_memory.h"
 #include "views/loop_parts.h"
 #include "whatif/evidence.h"
@@ -18,6 +19,7 @@ struct sn_loop_runs {
 	struct sn_variants_list variants;
 	struct sn_causal_log *causal; /* NULL: no experiments */
 	struct sn_causal_answers answers;
+	struct sn_instance_paths paths;
 	struct sn_loop_replay replay;
 	struct sn_loop_campaign campaign; /* if it was asked for */
 };

@@ -376,7 +376,9 @@ t.check(found['main one kernel']['iterations'] is None, 'what was not timed has 
 t.check('two < main < ' in t.run('show', 'instances', '--by', 'path', '--all', 'paths-all').stdout, 'text has paths in one line, nearest caller first')
 page = t.show('loop', found['main one kernel']['loop'], experiment='paths-some')
 t.equal({' '.join(r['path'][r['path'].index('main'):]) for r in page['instance_paths'] if r['path']}, set(ways), "a loop's page has its call paths")
-t.check('by who came to the loop' in t.run('show', 'loop', found['main one kernel']['loop'], 'paths-some').stdout, 'in text, too')
+text = t.run('show', 'loop', found['main one kernel']['loop'], 'paths-some').stdout
+t.check('by who came to the loop' in text, 'in text, too')
+t.check('% of them from one < main' in ' '.join(text.split()), 'and in the words of its evidence, which reports show', text)
 t.equal(t.run('show', 'instances', '--by', 'nothing', 'paths-all').returncode, 2, 'another word after --by is refused')
 kept = t.show('instances', '--all', experiment='paths-all')['rows'][0]['representatives']
 t.check(kept and set(kept[0]) == {'process', 'thread', 'instance'}, 'representatives are a list of process, thread and instance', kept)
