@@ -209,6 +209,20 @@ def in_turn(t):
                 f'and what is left of them is at most that', got)
 
 
+def no_cpu(t):
+    """Ranks that had a CPU for half of their collective calls: waits and transfers are told in that half, and add up to it."""
+    ranks = [{'process': p, 'threads': [0]} for p in (0, 1)]
+    both = ('p0', 'p1')
+    spent = {'mpi_barrier': .2, 'mpi_nxn': 0, 'mpi_reduce': 0, 'mpi_broadcast': 0, 'mpi_time': .2, 'barrier_elapsed': .4, 'nxn_elapsed': 0,
+             'reduce_elapsed': 0, 'broadcast_elapsed': 0, 'wait_barrier': .3, 'wait_nxn': 0, 'wait_reduce': 0, 'wait_broadcast': 0,
+             'barrier_completion': .1, 'nxn_completion': 0}
+    rows = [f'{m} r {p} t0 = {v}' for m, v in spent.items() for p in both] + ['ranks = 2']
+    got = {name: judge(t, name, 'function', rows, ranks)[0] for name in ('WaitAtBarrier', 'TransferBound', 'BarrierCompletion', 'MPIExcessive')}
+    for name, severity in (('WaitAtBarrier', .15), ('TransferBound', .05), ('BarrierCompletion', .05)):
+        t.within(got[name]['severity'], severity, 1e-9, f'{name}: of elapsed time as much as samples saw of the calls')
+    t.equal(got['TransferBound']['confidence'], got['MPIExcessive']['confidence'], 'the confidence of a metric is known where no value of it is asked for')
+
+
 def refinements(t):
     rows = json.loads(t.run('properties', 'list', '--format', 'json').stdout)['rows']
     names = {r['property'] for r in rows}
@@ -340,6 +354,7 @@ def main():
     major_faults(t)
     shipped(t)
     in_turn(t)
+    no_cpu(t)
     refinements(t)
     words(t)
     rates(t)

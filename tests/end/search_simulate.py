@@ -128,6 +128,23 @@ def left_over(t):
         t.check('beside what rows of more special properties say (sums are of all 5' in text and '4.80 s' in text, 'and the text says so', text)
 
 
+def left_over_around(t):
+    """A special row of a function is a part of the general rows of what it calls, also where its own rows there are left out."""
+    here = {'main': (.6, .12), 'a': (.3, .05), 'b': (.3, .04)}
+    metrics = [{'metric': 'ranks', 'value': 2, 'source': 'samples'}]
+    for region, (inside, polled) in here.items():
+        for metric, value in (('cpu', .9 if region == 'main' else .4), ('mpi_time', inside), ('mpi_poll', polled)):
+            metrics += [{'metric': metric, 'region': region, 'value': value, 'process': p, 'thread': 0, 'samples': 1e6, 'source': 'samples'} for p in (0, 1)]
+    with open('around.json', 'w') as out:
+        json.dump({'schema': 'sonde.scenario/1', 'hosts': 1, 'phases': 1, 'phase_s': 1, 'faults': [],
+                   'processes': [{'process': p, 'threads': [0]} for p in (0, 1)],
+                   'regions': [{'region': r, 'kind': 'function', 'name': r, 'file': 'a.c', 'line': 1, **({} if r == 'main' else {'parent': 'main'})}
+                               for r in here], 'metrics': metrics}, out)
+    found, done = simulate(t, 'around.json', '-o', 'around', '--threshold', '.01')
+    ends = sorted((r['property'], r['region'], round(r['severity'], 9)) for r in found.get('properties', []) if not r['refined'] and r['property'] != 'HotRegion')
+    t.equal(ends, [('MPIExcessive', 'a', .25), ('MPIExcessive', 'b', .26), ('PollingWait', 'main', .12)], 'leaves at several places count each second once')
+
+
 def agents_fail(t, hosts, fanout, phases, calm, calm_text):
     inner = -(-hosts // fanout)
     faults = [{'at_s': 0.4, 'kind': 'kill', 'agent': 'node 0'}, {'at_s': 0.45, 'kind': 'kill', 'agent': f'node {hosts - 1}'},
@@ -363,6 +380,7 @@ def main():
         t.done()
     words(t)
     left_over(t)
+    left_over_around(t)
     calm, calm_text = undisturbed(t, 8, 4, 8)
     agents_fail(t, 8, 4, 8, calm, calm_text)
     front_dies(t, 8, 4, 8, calm, calm_text, (0.2, 1.5))

@@ -160,6 +160,19 @@ static void places_settle(const struct settling *x)
 	}
 }
 
+/* Left out, as a row of the same property around it tells its loss, too. */
+static bool is_told_around(const struct settling *x, const struct sn_finding *f)
+{
+	bool is_told = false;
+
+	if (!f->is_left_out || is_of_c_library(f))
+		return false;
+	for (size_t i = 0; i < x->s->findings.count && !is_told; i++)
+		is_told = !x->s->findings.items[i].is_left_out &&
+			  is_same_inside(x, f, &x->s->findings.items[i]);
+	return is_told;
+}
+
 static void causes_settle(const struct settling *x)
 {
 	struct sn_search *s = x->s;
@@ -171,9 +184,10 @@ static void causes_settle(const struct settling *x)
 		for (size_t k = 0; k < s->findings.count && !general->refined; k++) {
 			const struct sn_finding *special = &s->findings.items[k];
 
-			if ((!special->is_left_out || is_of_c_library(special)) &&
-			    special != general && share_inside(x, special, general) > 0 &&
-			    is_kind_of(s, sn_finding_property(s, special), property, 0)) {
+			if (special != general && share_inside(x, special, general) > 0 &&
+			    is_kind_of(s, sn_finding_property(s, special), property, 0) &&
+			    (!special->is_left_out || is_of_c_library(special) ||
+			     is_told_around(x, special))) {
 				general->refined = true;
 				x->has_causes[i] = 1;
 			}
@@ -357,6 +371,20 @@ static void told_add(struct told *told, const struct sn_finding *general,
 		}
 }
 
+/* Whether another finding of the same property is around it, and inside the general one: that counts. */
+static bool has_outer_inside(const struct settling *x, const struct sn_finding *f,
+			     const struct sn_finding *general)
+{
+	bool has_outer = false;
+
+	for (size_t i = 0; i < x->s->findings.count && !has_outer; i++) {
+		const struct sn_finding *outer = &x->s->findings.items[i];
+
+		has_outer = is_same_inside(x, f, outer) && share_inside(x, outer, general) > 0;
+	}
+	return has_outer;
+}
+
 /* False: rows of rates, which do not add up, or none of which is a part of the general loss. */
 static bool told_find(const struct settling *x, const struct sn_finding *general, struct told *told)
 {
@@ -367,10 +395,13 @@ static bool told_find(const struct settling *x, const struct sn_finding *general
 		const struct sn_finding *f = &s->findings.items[i];
 		double share;
 
-		if (f == general || !is_leaf(f))
+		if (f == general || (!is_leaf(f) && !f->is_left_out))
 			continue;
 		share = share_inside(x, f, general);
 		if (!(share > 0) || !tells_part(x, f, general))
+			continue;
+		/* a row around both has a part of the general loss */
+		if (f->is_left_out && (!is_told_around(x, f) || has_outer_inside(x, f, general)))
 			continue;
 		has_rate = sn_finding_unit(s, f) == SN_SEVERITY_RATE;
 		has_part |=

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "search/evidence/activity.h"
 #include "search/evidence/sources.h"
 
 enum column {
@@ -22,6 +23,10 @@ enum column {
 	BARRIER_COMPLETION,
 	NXN_COMPLETION,
 	SMALL_TIME,
+	BARRIER_ELAPSED,
+	NXN_ELAPSED,
+	REDUCE_ELAPSED,
+	BROADCAST_ELAPSED,
 	/* counts from here on */
 	MESSAGES,
 	MESSAGE_BYTES,
@@ -29,9 +34,10 @@ enum column {
 	COLUMNS
 };
 static const char *const column_names[COLUMNS] = {
-	"late_sender",	  "late_receiver",	"wait_barrier", "wait_nxn",
-	"wait_reduce",	  "wait_broadcast",	"early_scan",	"barrier_completion",
-	"nxn_completion", "small_message_time", "messages",	"message_bytes",
+	"late_sender",	  "late_receiver",	"wait_barrier",	   "wait_nxn",
+	"wait_reduce",	  "wait_broadcast",	"early_scan",	   "barrier_completion",
+	"nxn_completion", "small_message_time", "barrier_elapsed", "nxn_elapsed",
+	"reduce_elapsed", "broadcast_elapsed",	"messages",	   "message_bytes",
 	"small_messages"
 };
 static const char wait_of_peer[] = "wait_of_peer";
@@ -140,6 +146,35 @@ static void waits_add(struct adding *a)
 		add(a, i, column, (double)call->wait_ns / 1e9);
 		if (column == LATE_SENDER && call->waited_for != SN_NONE)
 			peer_add(a, call);
+	}
+}
+
+/* ---- all of a kind of calls, as samples tell them apart ---- */
+
+static enum column elapsed_column_of(const struct sn_mpi_event *call)
+{
+	switch (sn_activity_of_mpi(sn_mpi_function_name(call->function))) {
+	case SN_ACTIVITY_MPI_BARRIER:
+		return BARRIER_ELAPSED;
+	case SN_ACTIVITY_MPI_NXN:
+		return NXN_ELAPSED;
+	case SN_ACTIVITY_MPI_REDUCE:
+		return REDUCE_ELAPSED;
+	case SN_ACTIVITY_MPI_BROADCAST:
+		return BROADCAST_ELAPSED;
+	default:
+		return COLUMNS;
+	}
+}
+
+static void elapsed_add(struct adding *a)
+{
+	for (uint32_t i = 0; i < a->mpi->events.count; i++) {
+		const struct sn_mpi_event *call = &a->mpi->events.items[i];
+		enum column column = elapsed_column_of(call);
+
+		if (column != COLUMNS && call->t1_ns > call->t0_ns)
+			add(a, i, column, (double)(call->t1_ns - call->t0_ns) / 1e9);
 	}
 }
 
@@ -298,6 +333,7 @@ static void mpi_collect(struct sn_recorded *r)
 		a.mpi = mpi;
 		first_threads_find(&a);
 		waits_add(&a);
+		elapsed_add(&a);
 		completions_add(&a);
 		messages_add(&a);
 		places_tell(&a, source);
@@ -311,15 +347,31 @@ static void mpi_collect(struct sn_recorded *r)
 	sn_mpi_free(mpi);
 }
 
-static const char *const given[] = { "late_sender",    "late_receiver",	     "wait_barrier",
-				     "wait_nxn",       "wait_reduce",	     "wait_broadcast",
-				     "early_scan",     "wait_of_peer",	     "barrier_completion",
-				     "nxn_completion", "messages",	     "message_bytes",
-				     "small_messages", "small_message_time", NULL };
-static const char *const times[] = { "late_sender",    "late_receiver",	     "wait_barrier",
-				     "wait_nxn",       "wait_reduce",	     "wait_broadcast",
-				     "early_scan",     "wait_of_peer",	     "barrier_completion",
-				     "nxn_completion", "small_message_time", NULL };
+static const char *const given[] = { "late_sender",
+				     "late_receiver",
+				     "wait_barrier",
+				     "wait_nxn",
+				     "wait_reduce",
+				     "wait_broadcast",
+				     "early_scan",
+				     "wait_of_peer",
+				     "barrier_completion",
+				     "nxn_completion",
+				     "messages",
+				     "message_bytes",
+				     "small_messages",
+				     "small_message_time",
+				     "barrier_elapsed",
+				     "nxn_elapsed",
+				     "reduce_elapsed",
+				     "broadcast_elapsed",
+				     NULL };
+static const char *const times[] = {
+	"late_sender",	      "late_receiver",	"wait_barrier",	      "wait_nxn",
+	"wait_reduce",	      "wait_broadcast", "early_scan",	      "wait_of_peer",
+	"barrier_completion", "nxn_completion", "small_message_time", "barrier_elapsed",
+	"nxn_elapsed",	      "reduce_elapsed", "broadcast_elapsed",  NULL
+};
 
 const struct sn_source sn_source_mpi = {
 	.name = "mpi",
