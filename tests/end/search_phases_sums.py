@@ -93,6 +93,9 @@ def calls(t):
     t.check(done.stderr.count('samples took') == 1, 'samples that take more than the budget are taken less often, which is told', done.stderr)
     t.check('values of heap are refused' in done.stderr and 'HeapChurn' in [n['property'] for n in found['not_measurable']] and
             not any('heap' in r['sources'] for r in found['properties']), 'what took more than the budget is refused, and named', done.stderr)
+    reasons = [n['reason'] for n in found['not_measurable'] if "'caches', which" in n['reason'] or "'variants', which" in n['reason']]
+    t.check(reasons and all('not with --phase' in reason for reason in reasons), 'what copies of loops measure is not to be had with --phase, which is said',
+            found['not_measurable'])
 
 
 def ranks(t):

@@ -145,6 +145,18 @@ def left_over_around(t):
     t.equal(ends, [('MPIExcessive', 'a', .25), ('MPIExcessive', 'b', .26), ('PollingWait', 'main', .12)], 'leaves at several places count each second once')
 
 
+def misspelt(t):
+    name = scenario('misspelt.json', 2, 2)
+    with open(name) as given:
+        root = json.load(given)
+    root['metrics'] += [{'metric': 'lock_wiat', 'region': 'work', 'value': .1, 'process': p, 'source': 'samples'} for p in (0, 1)]
+    with open(name, 'w') as out:
+        json.dump(root, out)
+    found, done = simulate(t, name, '-o', 'misspelt')
+    said = "sonde: properties: 'misspelt.json': there is no metric 'lock_wiat', so its values are left out; did you mean 'lock_wait'?"
+    t.equal([line for line in done.stderr.splitlines() if 'no metric' in line], [said], 'values of a metric that nothing declares are told once')
+
+
 def agents_fail(t, hosts, fanout, phases, calm, calm_text):
     inner = -(-hosts // fanout)
     faults = [{'at_s': 0.4, 'kind': 'kill', 'agent': 'node 0'}, {'at_s': 0.45, 'kind': 'kill', 'agent': f'node {hosts - 1}'},
@@ -381,6 +393,7 @@ def main():
     words(t)
     left_over(t)
     left_over_around(t)
+    misspelt(t)
     calm, calm_text = undisturbed(t, 8, 4, 8)
     agents_fail(t, 8, 4, 8, calm, calm_text)
     front_dies(t, 8, 4, 8, calm, calm_text, (0.2, 1.5))

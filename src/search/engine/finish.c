@@ -18,6 +18,7 @@ struct settling {
 	struct sn_search *s;
 	struct sn_nesting *nesting;
 	uint8_t *has_causes; /* by finding: more special ones have made it refined */
+	uint8_t *has_twin;   /* by finding: another one has the same loss */
 };
 
 static double share_inside(const struct settling *x, const struct sn_finding *inner,
@@ -338,7 +339,7 @@ static bool tells_part(const struct settling *x, const struct sn_finding *f,
 
 	if (is_kind_of(s, sn_finding_property(s, f), property, 0))
 		return true;
-	for (size_t i = 0; i < s->findings.count; i++) {
+	for (size_t i = 0; x->has_twin[f - s->findings.items] && i < s->findings.count; i++) {
 		const struct sn_finding *twin = &s->findings.items[i];
 
 		if (is_same_loss(s, f, twin) &&
@@ -460,12 +461,23 @@ static bool is_told_by_twin(const struct settling *x, const struct sn_finding *g
 	return is_told;
 }
 
+static void twins_find(const struct settling *x)
+{
+	const struct sn_search *s = x->s;
+
+	for (size_t i = 0; i < s->findings.count; i++)
+		for (size_t k = 0; k < s->findings.count && !x->has_twin[i]; k++)
+			x->has_twin[i] =
+				is_same_loss(s, &s->findings.items[i], &s->findings.items[k]);
+}
+
 /* What more special rows do not explain stays a row of the general property, from the most special ones on: leaves add up to
  * the loss. */
 static void remainders_settle(const struct settling *x)
 {
 	struct sn_search *s = x->s;
 
+	twins_find(x);
 	for (int depth = HIERARCHY_MOST; depth >= 0; depth--)
 		for (size_t i = 0; i < s->findings.count; i++) {
 			struct sn_finding *general = &s->findings.items[i];
@@ -501,6 +513,7 @@ static int findings_compare(const void *left, const void *right)
 void sn_search_finish(struct sn_search *s)
 {
 	struct settling settling = { s, sn_nesting_new(s),
+				     sn_alloc_zeroed(s->findings.count + 1, 1),
 				     sn_alloc_zeroed(s->findings.count + 1, 1) };
 
 	library_leave_out(&settling);
@@ -511,6 +524,7 @@ void sn_search_finish(struct sn_search *s)
 	remainders_settle(&settling);
 	sn_nesting_free(settling.nesting);
 	free(settling.has_causes);
+	free(settling.has_twin);
 	if (s->findings.count)
 		qsort(s->findings.items, s->findings.count, sizeof(*s->findings.items),
 		      findings_compare);

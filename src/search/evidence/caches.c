@@ -506,7 +506,7 @@ const struct sn_source sn_source_caches = {
 	.name = "caches",
 	.measures =
 		"accesses and misses of loops by data object and thread, replayed through caches of any size",
-	.needs = "a run of sonde trace, and a model of the processor (--arch)",
+	.needs = "a run of sonde trace, and a model of the processor (--arch); not with --phase",
 	.costs = "a fifth of the CPU time, and the replay of what was recorded",
 	.option = "trace",
 	.gives = given,

@@ -114,7 +114,7 @@ const struct sn_source sn_source_counters = {
 	.needs =
 		"a run that was recorded with -e: page-faults, context-switches, cpu-migrations, or "
 		"of the processor cycles with stalled-cycles-backend, dcm, l2m, l3m, tlbm; no "
-		"filter by time",
+		"filter by time; not with --phase",
 	.costs = "10 to 30 us for each overflow",
 	.option = "counters",
 	.gives = given,

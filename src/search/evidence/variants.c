@@ -81,7 +81,7 @@ const struct sn_source sn_source_variants = {
 	.name = "variants",
 	.measures =
 		"what loops take as they are, without their arithmetic, and without their accesses to memory",
-	.needs = "a run of sonde decan, and loops that can have variants",
+	.needs = "a run of sonde decan, and loops that can have variants; not with --phase",
 	.costs = "a fifth of the CPU time",
 	.option = "decan",
 	.gives = given,

@@ -267,6 +267,21 @@ static const char *metric_near(const struct sn_library *library, const char *nam
 	return near;
 }
 
+bool sn_library_print_unknown_metric(const struct sn_library *library, const char *metric,
+				     const char *name, FILE *out)
+{
+	const char *near;
+
+	if (sn_library_metric(library, metric))
+		return false;
+	near = metric_near(library, metric);
+	fprintf(out,
+		"sonde: properties: '%s': there is no metric '%s', so its values are "
+		"left out%s%s%s\n",
+		name, metric, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	return true;
+}
+
 size_t sn_library_print_unknown(const struct sn_library *library, const struct sn_tables *tables,
 				const char *name, FILE *out)
 {
@@ -279,20 +294,11 @@ size_t sn_library_print_unknown(const struct sn_library *library, const struct s
 		size_t length = strcspn(column, "("); /* a level stands behind */
 		uint32_t known = (uint32_t)seen.strings.count;
 		char *metric;
-		const char *near;
 
 		if (sn_intern(&seen, column, length) < known)
 			continue;
 		metric = sn_strndup(column, length);
-		if (!sn_library_metric(library, metric)) {
-			near = metric_near(library, metric);
-			fprintf(out,
-				"sonde: properties: '%s': there is no metric '%s', so its values are "
-				"left out%s%s%s\n",
-				name, metric, near ? "; did you mean '" : "", near ? near : "",
-				near ? "'?" : "");
-			count++;
-		}
+		count += sn_library_print_unknown_metric(library, metric, name, out);
 		free(metric);
 	}
 	sn_interner_free(&seen);

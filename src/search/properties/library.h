@@ -43,6 +43,10 @@ const struct sn_metric *sn_library_metric(const struct sn_library *library, cons
 size_t sn_library_print_unknown(const struct sn_library *library, const struct sn_tables *tables,
 				const char *name, FILE *out);
 
+/** The same for one metric. False: some file in force declares it. */
+bool sn_library_print_unknown_metric(const struct sn_library *library, const char *metric,
+				     const char *name, FILE *out);
+
 /** The property in force of this name; NULL: none. */
 const struct sn_property *sn_library_find(const struct sn_library *library, const char *name);
 /** Whether `property` refines `parent` directly, by its own clause or by the parent's `next`. */

@@ -302,6 +302,24 @@ sn_status sn_scenario_read(const char *path, const struct sn_library *library,
 	return status;
 }
 
+void sn_scenario_print_unknown(const struct sn_scenario *scenario, const struct sn_library *library,
+			       const char *name, FILE *out)
+{
+	struct sn_interner seen = { 0 };
+	const json_t *metric;
+	size_t index;
+
+	json_array_foreach(json_object_get(scenario->root, "metrics"), index, metric)
+	{
+		const char *word = json_string_value(json_object_get(metric, "metric"));
+		uint32_t known = (uint32_t)seen.strings.count;
+
+		if (word && sn_intern_string(&seen, word) >= known)
+			sn_library_print_unknown_metric(library, word, name, out);
+	}
+	sn_interner_free(&seen);
+}
+
 void sn_scenario_free(struct sn_scenario *s)
 {
 	if (!s)

@@ -339,6 +339,8 @@ sn_status sn_simulate_run(const struct sn_simulate_options *options, struct sn_s
 		status = sn_link_check(err);
 	if (status != SN_OK)
 		return status;
+	sn_scenario_print_unknown(simulation->scenario, options->library, options->scenario,
+				  stderr);
 	options_take(simulation, &options->search);
 	status = strategy_try(simulation, err);
 	if (status != SN_OK)
