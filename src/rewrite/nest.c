@@ -361,28 +361,51 @@ static void put_block(struct copy *copy, const struct rw_block *block)
 		put_fall_through(copy, block, b->link_addr + b->size_bytes);
 }
 
-/* A register that the block writes before it reads it; -1: none. Not r12, whose addresses have a form of their own. */
-static int8_t free_register(const struct rw_nest *nest, const struct rw_block *block)
+static bool is_of_flow(const ZydisDecodedInstruction *insn)
 {
-	enum { RBP = 5, RSP = 4, R12 = 12, NEVER = 1 << RBP | 1 << RSP | 1 << R12 };
-	uint64_t taken = NEVER;
+	switch (insn->meta.category) {
+	case ZYDIS_CATEGORY_CALL:
+	case ZYDIS_CATEGORY_COND_BR:
+	case ZYDIS_CATEGORY_INTERRUPT:
+	case ZYDIS_CATEGORY_RET:
+	case ZYDIS_CATEGORY_SYSCALL:
+	case ZYDIS_CATEGORY_UNCOND_BR:
+		return true;
+	default:
+		return false;
+	}
+}
 
-	for (uint32_t i = 0; i < block->insn_count; i++) {
-		const struct rw_insn *from = &nest->insns.items[block->first_insn + i];
+/* A register that a block of the function writes before it reads it; -1: none. One that calls need not keep: nobody
+ * finds a caller by it. */
+static int8_t free_register(const struct rw_nest *nest, int32_t function_block)
+{
+	enum { USABLE = 0x0fc7 }; /* rax, rcx, rdx, rsi, rdi, r8 to r11 */
+	const struct sn_block *block =
+		function_block < 0 ? NULL : &nest->function->blocks[function_block];
+	uint64_t taken = 0;
+	uint64_t at = block ? block->link_addr : 0, end = block ? at + block->size_bytes : 0;
+
+	while (at < end) {
 		ZydisDecodedInstruction insn;
 		ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 		struct rw_effect effect;
+		size_t available;
+		const uint8_t *bytes =
+			sn_structure_bytes(nest->rewriter->structure, at, &available);
 		uint64_t found;
 
-		if (from->flow != SN_FLOW_NEXT ||
-		    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(sn_decoder(), from->bytes, from->length,
-							 &insn, operands)))
+		if (!bytes ||
+		    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(sn_decoder(), bytes, available, &insn,
+							 operands)) ||
+		    is_of_flow(&insn))
 			return -1;
 		rw_effect_of(&insn, operands, &effect);
 		taken |= effect.reads | (effect.writes & ~effect.kills);
-		found = effect.kills & ~taken & RW_ALL_GPRS;
+		found = effect.kills & ~taken & USABLE;
 		if (found)
 			return (int8_t)__builtin_ctzll(found);
+		at += insn.length;
 	}
 	return -1;
 }
@@ -404,7 +427,7 @@ static void put_count(struct copy *copy, const struct rw_block *block)
 		op.plan_index = nest->plan_index[l];
 		copy->pieces->link_addr = b->link_addr;
 		if (!nest->flags_in[block->index])
-			op.scratch = free_register(nest, block);
+			op.scratch = free_register(nest, (int32_t)block->index);
 		rw_put_ops(copy->pieces, copy->thunks, &op, 1, nest->flags_in[block->index] != 0);
 	}
 }
@@ -675,8 +698,10 @@ static void put_stub(struct copy *copy, const struct edge_stub *stub)
 	if (from && nest->insns.items[from->first_insn + from->insn_count - 1].stack_change)
 		copy->pieces->link_addr = stub->to;
 	rw_label_place(copy->pieces, stub->label);
-	if (count)
+	if (count) {
+		ops[0].scratch = free_register(nest, rw_block_at(nest->function, stub->to));
 		rw_put_ops(copy->pieces, copy->thunks, ops, count, needs_flags(copy, stub->to));
+	}
 	if (into)
 		rw_put_jump(copy->pieces, 0, copy->block_label[into - nest->blocks.items], false);
 	else

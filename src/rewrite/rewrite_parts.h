@@ -222,7 +222,7 @@ struct rw_op {
 	int64_t stack; /* of RW_LEAVE: rsp there, from the header's; of beats: from what they are known by */
 	const struct rw_induction *induction; /* NULL: arrivals are counted */
 	bool is_ahead;			      /* of RW_LEAVE: see rw_induction */
-	int8_t scratch; /* of RW_COUNT: a register that nobody reads before it is written, or -1 */
+	int8_t scratch; /* of the first of some: a register that nobody reads before it is written, or -1 */
 };
 
 /** The functions of the runtime, for all stubs of a plan. */

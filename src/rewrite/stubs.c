@@ -274,48 +274,182 @@ static void put_registers_saved(struct rw_pieces *pieces, bool keeps_flags)
 		put_flags_saved(pieces);
 }
 
-/* An iteration, with one register: the thread's table, then the record. */
-static void put_count(struct rw_pieces *pieces, const struct rw_op *op, bool keeps_flags)
+/* ---- with one register ---- */
+
+/* What a stub does that needs one register only: the thread's table, then the record. A free one, else rax. */
+struct one {
+	struct rw_pieces *pieces;
+	const struct rw_thunks *thunks;
+	const struct rw_op *op;
+	uint8_t low, high; /* the register's number: three bits, and the fourth */
+	bool is_free, keeps_flags;
+};
+
+static void put_one_begin(const struct one *one)
 {
-	unsigned reg = op->scratch >= 0 ? (unsigned)op->scratch : RAX, low = reg & 7;
-	uint8_t high = reg > 7 ? 1 : 0;
+	struct rw_pieces *pieces = one->pieces;
+
+	if (one->is_free)
+		return;
+	RW_PUT(pieces, 0x48, 0x8d, 0x64, 0x24, 0x80); /* lea rsp, [rsp - 128] */
+	pieces->below = RED_ZONE_BYTES;
+	RW_PUT(pieces, 0x50); /* push rax */
+	pieces->below = RED_ZONE_BYTES + 8;
+	if (one->keeps_flags)
+		put_flags_saved(pieces);
+}
+
+static void put_one_end(const struct one *one)
+{
+	struct rw_pieces *pieces = one->pieces;
+
+	if (one->is_free)
+		return;
+	if (one->keeps_flags)
+		put_flags_restored(pieces);
+	RW_PUT(pieces, 0x58); /* pop rax */
+	pieces->below = RED_ZONE_BYTES;
+	RW_PUT(pieces, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0); /* lea rsp, [rsp + 128] */
+	pieces->below = 0;
+}
+
+/* Goes to `none` where the thread has no table, to `first` where the loop has no record in it. */
+static void put_one_record(const struct one *one, int32_t none, int32_t first)
+{
+	struct rw_pieces *pieces = one->pieces;
+	const uint8_t low = one->low, high = one->high, both = (uint8_t)(0x48 | high * 5);
 	const uint8_t load_table[] = {
 		0x64, (uint8_t)(0x48 | high << 2), 0x8b, (uint8_t)(0x04 | low << 3), 0x25, 0, 0, 0,
 		0
 	};
-	const uint8_t load_record[] = {
-		(uint8_t)(0x48 | high * 5), 0x8b, (uint8_t)(0x80 | low << 3 | low), 0, 0, 0, 0
-	};
-	const uint8_t test[] = { (uint8_t)(0x48 | high * 5), 0x85,
-				 (uint8_t)(0xc0 | low << 3 | low) };
-	const uint8_t increment[] = { (uint8_t)(0x48 | high), 0xff, (uint8_t)(0x40 | low),
-				      AT(sum) };
-	int32_t done = rw_label_new(pieces);
+	const uint8_t load_record[] = { both, 0x8b, (uint8_t)(0x80 | low << 3 | low), 0, 0, 0, 0 };
+	const uint8_t test[] = { both, 0x85, (uint8_t)(0xc0 | low << 3 | low) };
 
-	if (op->scratch < 0) {
+	rw_put_field(pieces, load_table, sizeof(load_table), 5, SN_PLAN_THREAD, SN_PLAN_WORD_TABLE);
+	rw_put(pieces, test, sizeof(test));
+	rw_put_jump(pieces, 0x74, none, true);
+	rw_put_field(pieces, load_record, sizeof(load_record), 3, SN_PLAN_SLOT,
+		     one->op->plan_index);
+	rw_put(pieces, test, sizeof(test));
+	rw_put_jump(pieces, 0x74, first, true);
+}
+
+/* inc qword [record + at] */
+static void put_one_increment(const struct one *one, uint8_t at)
+{
+	const uint8_t increment[] = { (uint8_t)(0x48 | one->high), 0xff, (uint8_t)(0x40 | one->low),
+				      at };
+
+	rw_put(one->pieces, increment, sizeof(increment));
+}
+
+/* The registers that calls take, where they are not saved yet; gives what was below before. */
+static uint16_t put_one_saved(const struct one *one)
+{
+	struct rw_pieces *pieces = one->pieces;
+	uint16_t below = pieces->below;
+
+	if (one->is_free) {
 		RW_PUT(pieces, 0x48, 0x8d, 0x64, 0x24, 0x80); /* lea rsp, [rsp - 128] */
 		pieces->below = RED_ZONE_BYTES;
 		RW_PUT(pieces, 0x50); /* push rax */
 		pieces->below = RED_ZONE_BYTES + 8;
-		if (keeps_flags)
-			put_flags_saved(pieces);
 	}
-	rw_put_field(pieces, load_table, sizeof(load_table), 5, SN_PLAN_THREAD, SN_PLAN_WORD_TABLE);
-	rw_put(pieces, test, sizeof(test));
-	rw_put_jump(pieces, 0x74, done, true);
-	rw_put_field(pieces, load_record, sizeof(load_record), 3, SN_PLAN_SLOT, op->plan_index);
-	rw_put(pieces, test, sizeof(test));
-	rw_put_jump(pieces, 0x74, done, true);
-	rw_put(pieces, increment, sizeof(increment));
-	rw_label_place(pieces, done);
-	if (op->scratch < 0) {
-		if (keeps_flags)
-			put_flags_restored(pieces);
+	RW_PUT(pieces, 0x51); /* push rcx, rdx */
+	pieces->below = (uint16_t)(pieces->below + 8);
+	RW_PUT(pieces, 0x52);
+	pieces->below = (uint16_t)(pieces->below + 8);
+	return below;
+}
+
+static void put_one_restored(const struct one *one, uint16_t below)
+{
+	struct rw_pieces *pieces = one->pieces;
+
+	RW_PUT(pieces, 0x5a); /* pop rdx, rcx */
+	pieces->below = (uint16_t)(pieces->below - 8);
+	RW_PUT(pieces, 0x59);
+	pieces->below = (uint16_t)(pieces->below - 8);
+	if (one->is_free) {
 		RW_PUT(pieces, 0x58); /* pop rax */
 		pieces->below = RED_ZONE_BYTES;
 		RW_PUT(pieces, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0); /* lea rsp, [rsp + 128] */
-		pieces->below = 0;
 	}
+	pieces->below = below;
+}
+
+/* Calls with the record in rcx. */
+static void put_one_call(const struct one *one, enum sn_plan_call call)
+{
+	const uint8_t move[] = { (uint8_t)(0x48 | one->high << 2), 0x89,
+				 (uint8_t)(0xc0 | one->low << 3 | RCX) };
+	uint16_t below = put_one_saved(one);
+
+	rw_put(one->pieces, move, sizeof(move)); /* mov rcx, record */
+	put_stack_pointer(one->pieces, RDX, one->op->stack);
+	rw_put_call(one->pieces, one->thunks->label[call]);
+	put_one_restored(one, below);
+}
+
+/* The first entry in a thread: the record has to be made. */
+static void put_one_first(const struct one *one)
+{
+	static const uint8_t load_index[] = { 0xb9, 0, 0, 0, 0 };
+	struct rw_pieces *pieces = one->pieces;
+	int32_t done = rw_label_new(pieces);
+	uint16_t below = put_one_saved(one);
+
+	rw_put_field(pieces, load_index, sizeof(load_index), 1, SN_PLAN_INDEX, one->op->plan_index);
+	rw_put_call(pieces, one->thunks->label[SN_PLAN_CALL_FIRST]);
+	RW_PUT(pieces, 0x48, 0x85, 0xc9); /* test rcx, rcx */
+	rw_put_jump(pieces, 0x74, done, true);
+	RW_PUT(pieces, 0x48, 0xff, 0x41, AT(entries)); /* inc */
+	RW_PUT(pieces, 0xff, 0x49, AT(countdown));     /* dec */
+	rw_put_jump(pieces, 0x75, done, true);
+	put_stack_pointer(pieces, RDX, one->op->stack);
+	rw_put_call(pieces, one->thunks->label[SN_PLAN_CALL_BEGIN]);
+	rw_label_place(pieces, done);
+	put_one_restored(one, below);
+}
+
+static void put_one(const struct one *one)
+{
+	struct rw_pieces *pieces = one->pieces;
+	int32_t done = rw_label_new(pieces),
+		first = one->op->kind == RW_ENTER ? rw_label_new(pieces) : done;
+
+	put_one_begin(one);
+	put_one_record(one, done, first);
+	if (one->op->kind == RW_COUNT) {
+		put_one_increment(one, AT(sum));
+	} else if (one->op->kind == RW_LEAVE) {
+		const uint8_t compare[] = { (uint8_t)(0x40 | one->high), 0x83,
+					    (uint8_t)(0x78 | one->low), AT(is_open), 0 };
+
+		put_one_increment(one, AT(exits));
+		rw_put(pieces, compare, sizeof(compare)); /* cmp dword */
+		rw_put_jump(pieces, 0x74, done, true);
+		put_one_call(one, SN_PLAN_CALL_END);
+	} else {
+		const uint8_t decrement[] = { (uint8_t)(0x40 | one->high), 0xff,
+					      (uint8_t)(0x48 | one->low), AT(countdown) };
+
+		put_one_increment(one, AT(entries));
+		rw_put(pieces, decrement, sizeof(decrement)); /* dec dword */
+		rw_put_jump(pieces, 0x75, done, true);
+		put_one_call(one, SN_PLAN_CALL_BEGIN);
+		rw_put_jump(pieces, 0, done, true);
+		rw_label_place(pieces, first);
+		put_one_first(one);
+	}
+	rw_label_place(pieces, done);
+	put_one_end(one);
+}
+
+/* One loop only, whose iterations no register tells, and in whose place nothing runs. */
+static bool is_one(const struct rw_op *ops, size_t count)
+{
+	return count == 1 && !ops[0].induction && !ops[0].has_variants;
 }
 
 /* ---- heartbeats ---- */
@@ -379,8 +513,12 @@ void rw_put_ops(struct rw_pieces *pieces, const struct rw_thunks *thunks, const 
 		put_beats_end(pieces, keeps_flags);
 		return;
 	}
-	if (ops[0].kind == RW_COUNT) { /* at a header, alone */
-		put_count(pieces, &ops[0], keeps_flags);
+	if (is_one(ops, count)) {
+		bool is_free = ops[0].scratch >= 0 && !keeps_flags;
+		uint8_t reg = is_free ? (uint8_t)ops[0].scratch : RAX;
+
+		put_one(&(struct one){ pieces, thunks, ops, reg & 7, reg >> 3, is_free,
+				       keeps_flags });
 		return;
 	}
 	put_registers_saved(pieces, keeps_flags);
