@@ -19,6 +19,12 @@ ASSEMBLED("with_call", "push %rbx\n"
 		       "jne 1b\n"
 		       "pop %rbx\n"
 		       "ret");
+/* a list: rax is free at its header, rdx behind it; none; a part of rax is no free register */
+ASSEMBLED("frees_one", "1: mov (%rdi), %rax\nmov %rax, %rdi\nadd %rax, %rcx\ntest %rdi, %rdi\n"
+		       "jne 1b\nxor %edx, %edx\nret");
+ASSEMBLED("frees_none", "1: mov (%rdi), %rdi\ntest %rdi, %rdi\njne 1b\ncmp %rsi, %rdi\nret");
+ASSEMBLED("frees_part", "1: mov 8(%rdi), %al\nadd %rax, %rcx\nmov (%rdi), %rdi\n"
+			"test %rdi, %rdi\njne 1b\ncmp %rsi, %rdi\nret");
 /* two entries */
 ASSEMBLED("irreducible", "test %edi, %edi\n"
 			 "je 2f\n"
@@ -232,6 +238,28 @@ TEST(the_register_that_counts_is_found)
 	CHECK_INT(plan.header->patch_count, 1);
 	CHECK_INT(plan.patches[0].length, 5);
 	sn_text_free(&bytes);
+}
+
+/* Counts at the entry, header and exit that save rax before they load the thread's table. */
+static void check_saved(const char *name, unsigned saved)
+{
+	static const uint8_t save[] = { 0x50, 0x64, 0x48, 0x8b, 0x04, 0x25 };
+	struct sn_text bytes = { 0 };
+	struct sn_plan plan = plan_of(name, &bytes);
+	unsigned found = 0;
+
+	for (size_t i = 0; i + sizeof(save) <= plan.header->code_bytes; i++)
+		found += !memcmp(plan.code + i, save, sizeof(save));
+	CHECK_INT(plan.loops[0].counting, SN_PLAN_COUNT_ARRIVALS);
+	CHECK_INT(found, saved);
+	sn_text_free(&bytes);
+}
+
+TEST(a_free_register_is_not_saved)
+{
+	check_saved("frees_one", 0);
+	check_saved("frees_none", 3);
+	check_saved("frees_part", 3);
 }
 
 TEST(a_call_returns_to_a_patch_of_its_own)
