@@ -145,6 +145,24 @@ def left_over_around(t):
     t.equal(ends, [('MPIExcessive', 'a', .25), ('MPIExcessive', 'b', .26), ('PollingWait', 'main', .12)], 'leaves at several places count each second once')
 
 
+def transfers(t):
+    """Two ranks with a CPU for half of their barriers: waits, completions and what else is transfer add up to the time in MPI."""
+    spent = {'mpi_time': .3, 'mpi_barrier': .2, 'mpi_broadcast': .1, 'barrier_elapsed': .4, 'broadcast_elapsed': .1, 'wait_barrier': .3,
+             'barrier_completion': .1, 'cpu': .9}
+    nothing = ('mpi_nxn', 'mpi_reduce', 'nxn_elapsed', 'reduce_elapsed', 'wait_nxn', 'wait_reduce', 'wait_broadcast', 'nxn_completion')
+    metrics = [{'metric': m, 'region': 'main', 'value': v, 'process': p, 'thread': 0, 'source': 'mpi'}
+               for m, v in [*spent.items(), *((m, 0) for m in nothing)] for p in (0, 1)]
+    with open('transfers.json', 'w') as out:
+        json.dump({'schema': 'sonde.scenario/1', 'hosts': 1, 'phases': 1, 'phase_s': 1, 'faults': [],
+                   'processes': [{'process': p, 'threads': [0]} for p in (0, 1)], 'regions': [{'region': 'main', 'kind': 'function', 'name': 'main'}],
+                   'metrics': metrics + [{'metric': 'ranks', 'value': 2, 'source': 'mpi'}]}, out)
+    found, done = simulate(t, 'transfers.json', '-o', 'transfers', '--threshold', '.01')
+    rows = [r for r in found.get('properties', []) if not r['refined'] and r['property'] != 'HotRegion']
+    t.equal(sorted((r['property'], round(r['severity'], 9)) for r in rows), [('BarrierCompletion', .05), ('TransferBound', .1), ('WaitAtBarrier', .15)],
+            'waits and transfers in one unit')
+    t.within(sum(r['severity'] for r in rows), .3, 1e-9, 'add up to the time in MPI')
+
+
 def misspelt(t):
     name = scenario('misspelt.json', 2, 2)
     with open(name) as given:
@@ -393,6 +411,7 @@ def main():
     words(t)
     left_over(t)
     left_over_around(t)
+    transfers(t)
     misspelt(t)
     calm, calm_text = undisturbed(t, 8, 4, 8)
     agents_fail(t, 8, 4, 8, calm, calm_text)
