@@ -42,7 +42,7 @@ static int check_run(const struct sn_args *args)
 {
 	struct sn_library *library;
 	struct sn_error err;
-	sn_status status = SN_OK;
+	sn_status unreadable = SN_OK;
 	size_t errors;
 
 	if (!args->operand_count) {
@@ -50,11 +50,13 @@ static int check_run(const struct sn_args *args)
 		return SN_EXIT_USAGE;
 	}
 	library = sn_library_new();
-	for (size_t i = 0; i < args->operand_count && status == SN_OK; i++)
-		status = sn_library_add(library, args->operands[i], &err);
-	if (status != SN_OK) {
-		sn_library_free(library);
-		return sn_error_print(&err);
+	for (size_t i = 0; i < args->operand_count; i++) {
+		sn_status status = sn_library_add(library, args->operands[i], &err);
+
+		if (status != SN_OK) { /* the others are checked all the same */
+			sn_error_print(&err);
+			unreadable = status;
+		}
 	}
 	sn_library_settle(library);
 	errors = sn_library_print_errors(library, stderr);
@@ -67,7 +69,7 @@ static int check_run(const struct sn_args *args)
 			       count == 1 ? "property" : "properties");
 	}
 	sn_library_free(library);
-	return errors ? SN_EXIT_BAD_INPUT : SN_EXIT_OK;
+	return errors ? SN_EXIT_BAD_INPUT : sn_status_exit_code(unreadable);
 }
 
 static const struct sn_option no_options[] = { { 0 } };

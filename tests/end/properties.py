@@ -244,6 +244,9 @@ def words(t):
         out.write('property Big(r: region) { condition own(r) > 0 s; confidence 1; severity 3; }')
     with open('bad.prop', 'w') as out:
         out.write('property Bad(r: region) { condition own(r) > 0; confidence 1; severity 1; }')
+    done = t.run('properties', 'check', 'nowhere.prop', 'big.prop', 'bad.prop')
+    t.check(done.returncode == 5 and 'nowhere.prop' in done.stderr and 'bad.prop:1:44' in done.stderr and 'big.prop: 1 property' in done.stdout,
+            'a file that is not there leaves the others to be checked', done.stdout, done.stderr)
     with open('t.json', 'w') as out:
         json.dump({'schema': 'sonde.tables/1', 'phase_s': 1, 'regions': [{'region': 1}],
                    'metrics': [{'metric': 'own', 'region': 1, 'value': 1}]}, out)

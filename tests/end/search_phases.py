@@ -214,6 +214,8 @@ def by_heartbeat(t):
     pairs = [sorted(threads.values(), reverse=True)[:2] + [executions] for executions, threads in windows]
     t.check(pairs and all(.0085 < a / n < .015 and .0025 < b / n < .008 for a, b, n in pairs),
             'both threads are accounted for: 9 and 3 ms an execution', pairs)
+    found, done = search(t, '--phase', 'burn', '--steps', '1', app, '100')
+    t.check(done.returncode == 0 and found['phase']['line'], 'a function of a program that has heartbeats', found.get('phase'), done.stderr)
     rows = t.show('threads', experiment='beaten')['rows']
     t.check(sorted(r['samples'] > 0 for r in rows)[-2:] == [True, True], 'and both are sampled while it is measured', rows)
 

@@ -144,25 +144,48 @@ static bool is_place(const char *wanted, size_t *file_length, uint32_t *line)
 
 /* ---- heartbeats ---- */
 
-/* The program has the text by itself, between zeros, and knows the heartbeat library. */
+/* Whether what is loaded has these bytes, behind a zero. Names of symbols are no texts: `or_symbol`, they count. */
+static bool is_loaded(const struct sn_image *image, const char *text, bool or_symbol)
+{
+	const size_t length = strlen(text) + 1;
+	const struct sn_segment *segments;
+	size_t count;
+
+	segments = sn_image_segments(image, &count);
+	for (size_t i = 0; i < count; i++) {
+		size_t left;
+		const uint8_t *bytes = sn_image_bytes(image, segments[i].link_addr, &left);
+
+		for (const uint8_t *at = bytes; at; at++) {
+			const struct sn_section *section;
+
+			at = memmem(at, left - (size_t)(at - bytes), text, length);
+			if (!at)
+				break;
+			section = sn_image_section_at(image, segments[i].link_addr +
+								     (uint64_t)(at - bytes));
+			if (at > bytes && !at[-1] &&
+			    (or_symbol || !section || !section->name ||
+			     strcmp(section->name, ".dynstr") != 0))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* The program has the text by itself, and knows the heartbeat library. */
 static bool is_heartbeat(const char *path, const char *wanted)
 {
 	static const char marker[] = "sonde_heartbeat_register";
-	struct sn_file_view view;
-	size_t length = strlen(wanted) + 1;
-	bool has_library, has_text = false;
+	const struct sn_image_options options = { .only_this_file = true, .on_demand = true };
+	struct sn_image *image = NULL;
+	bool is_one = false;
 
-	if (sn_file_map(path, &view, NULL) != SN_OK)
-		return false;
-	has_library = memmem(view.bytes, view.length, marker, sizeof(marker)) != NULL;
-	for (const uint8_t *at = view.bytes; has_library && !has_text && at; at++) {
-		at = memmem(at, view.length - (size_t)(at - view.bytes), wanted, length);
-		if (!at)
-			break;
-		has_text = at > view.bytes && !at[-1];
-	}
-	sn_file_unmap(&view);
-	return has_library && has_text;
+	if (sn_image_open(path, &options, &image, NULL) == SN_OK)
+		is_one = (is_loaded(image, marker, true) || sn_image_symbol_named(image, marker)) &&
+			 is_loaded(image, wanted, false);
+	sn_image_free(image);
+	return is_one;
 }
 
 /* ---- all ---- */

@@ -556,6 +556,11 @@ static sn_status nothing_measured(const struct sn_online_front *f, struct sn_err
 				    "start, or no hardware breakpoint can be had here (a debugger "
 				    "has them, or perf_event_open is refused)",
 				    name);
+	if (!f->spool.executions && f->phase.boundary.kind == SN_MONITOR_BOUNDARY_BEAT)
+		return sn_error_set(err, SN_ERR_NO_DATA,
+				    "search: no beat of the heartbeat '%s' ended; if a function of "
+				    "that name is meant, give its place as FILE:LINE",
+				    name);
 	if (!f->spool.executions)
 		return sn_error_set(err, SN_ERR_NO_DATA,
 				    "search: no execution of '%s' ended; is it passed again and "
