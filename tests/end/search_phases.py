@@ -120,6 +120,25 @@ int main(int argc, char **argv)
 '''
 
 
+JOINS = r'''
+#include <pthread.h>
+static volatile double sink;
+static void __attribute__((noinline)) work(void) { for (long i = 0; i < 8000000; i++) sink += 1; }
+void __attribute__((noinline)) step(void) { work(); sink += 1; }
+static void *first(void *unused) { for (int i = 0; i < 120; i++) step(); return unused; }
+static void *second(void *unused) { for (int i = 0; i < 120; i++) work(); return unused; }
+int main(void)
+{
+	pthread_t threads[2];
+	pthread_create(&threads[0], NULL, first, NULL);
+	pthread_create(&threads[1], NULL, second, NULL);
+	pthread_join(threads[0], NULL);
+	pthread_join(threads[1], NULL);
+	return 0;
+}
+'''
+
+
 def spool(path):
     """Windows of a spool: executions, CPU seconds by thread."""
     windows, agents = [], []
@@ -192,6 +211,17 @@ def by_label(t, app, source):
     label = next(r['label'] for r in loops[1] if r['loop'] == loop)
     found, done = search(t, '--phase', label, '--steps', '1', bare, '120')
     t.check('+0x' in label and found.get('phase', {}).get('name') == label and found['phase']['executions'] > 0, 'a loop by its label', label, found.get('phase'), done.stderr)
+
+
+def main_joins(t):
+    """A first thread that waits for its workers' end does so before, in and after the executions: it is no lane."""
+    app = t.compile(JOINS, '-O1', '-g', '-pthread', output='./joins')
+    found, done = search(t, '--phase', 'step', '--threshold', '0', app)
+    severity = {}
+    for row in found.get('properties', ()):
+        severity[row['property']] = severity.get(row['property'], 0) + row['severity'] * (row['function'] in (None, 'work', 'step') or row['property'] != 'HotRegion')
+    t.check(severity.get('HotRegion', 0) + severity.get('Oversubscribed', 0) > .8,
+            'two threads that always work, or want a CPU, are all there is', severity, found.get('properties'), done.stderr)
 
 
 def in_a_library(t):
@@ -337,6 +367,7 @@ def main():
     by_address(t, app)
     by_line(t, app, source)
     by_label(t, app, source)
+    main_joins(t)
     in_a_library(t)
     by_heartbeat(t)
     agents_die(t, app)

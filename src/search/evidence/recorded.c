@@ -151,12 +151,22 @@ static bool only_starts(const struct sn_recorded *r, uint32_t thread, uint64_t b
 	int64_t from = t->start_ns > r->profile->from_ns ? t->start_ns : r->profile->from_ns;
 	int64_t to = t->end_ns < r->profile->to_ns ? t->end_ns : r->profile->to_ns;
 	double idle_ns = 0;
+	bool has_waits = false;
 
 	if ((double)r->profile->threads[thread].cpu_ns >= starter_work_most * (double)busiest_ns)
 		return false;
-	for (size_t i = 0; i < e->waits.count; i++)
-		if (e->waits.items[i].thread == thread && is_idling(r, &e->waits.items[i]))
+	for (size_t i = 0; i < e->waits.count; i++) {
+		if (e->waits.items[i].thread != thread)
+			continue;
+		has_waits = true;
+		if (is_idling(r, &e->waits.items[i]))
 			idle_ns += (double)sn_profile_wait_ns(r->profile, &e->waits.items[i]);
+	}
+	/* a wait that began before the executions that were measured, and ended after them, is nowhere; one at a barrier
+	 * ends in each of them */
+	if (!has_waits && t->account.blocked_ns > 0)
+		return (double)t->account.blocked_ns >
+		       starter_blocked_least * (double)t->account.elapsed_ns;
 	return idle_ns > starter_blocked_least * (double)(to - from);
 }
 

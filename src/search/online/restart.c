@@ -425,18 +425,19 @@ static sn_status program_check(const struct sn_online_options *options,
 			       const struct sn_experiment *e, struct sn_error *err)
 {
 	const char *launcher = options->record.arguments[0], *program = options->program;
+	const char *own = e->processes.count ? e->processes.items[0].arguments : NULL;
 	struct sn_target target;
 	struct sn_error ignored;
 
-	if (launcher == program || !e->processes.count ||
-	    sn_target_find(program, &target, &ignored) != SN_OK)
+	if (launcher == program || !own || sn_target_find(program, &target, &ignored) != SN_OK)
 		return SN_OK;
 	for (size_t i = 0; i < e->processes.count; i++) {
 		const struct sn_process *p = &e->processes.items[i];
 
 		/* the launcher has the program's name among its words, and so has a script's interpreter */
 		if (is_same_file(p->program, target.path) ||
-		    (i && !p->is_of_fork && p->arguments && strstr(p->arguments, program)))
+		    (p->arguments && strcmp(p->arguments, own) != 0 &&
+		     strstr(p->arguments, program)))
 			return SN_OK;
 	}
 	return sn_error_set(
