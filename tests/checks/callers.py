@@ -19,7 +19,6 @@ FOR_TESTS = {
     'sn_bytes_busy_wait': 'what waits, on bytes alone: the product asks the same of loops of images',
     'sn_extract_write': 'the steps of an extract in one: tests and the fuzz corpus need no recorded run',
     'sn_history_open_memory': 'the fuzz target has bytes and no file',
-    'sn_image_symbol_named': 'tests know their functions by name, the product by address',
     'sn_jit_bad_count': 'that damaged lines are left out cannot be seen otherwise',
     'sn_jit_symbols': 'the fuzz target asks for each of them',
     'sn_lattice_out_degree': 'the definition that counted degrees are held against',
