@@ -13,7 +13,7 @@
 
 struct event {
 	uint32_t process, path;
-	bool is_release;
+	bool is_release, is_new;
 	uint64_t address, bytes;
 	int64_t time_ns;
 };
@@ -91,6 +91,7 @@ static void take(struct reader *r, const struct sn_trace_item *item,
 			    .address = event->address,
 			    .bytes = event->bytes,
 			    .is_release = event->kind == SN_HEAP_FREE,
+			    .is_new = event->kind == SN_HEAP_NEW,
 			    .time_ns = (int64_t)sn_trace_time_ns(&r->pieces.clocks[item->process],
 								 event->tsc) };
 
@@ -135,10 +136,12 @@ static int events_compare(const void *a, const void *b)
 	return (int)y->is_release - (int)x->is_release;
 }
 
-/* A block at an address where one lives: the release of that one was lost. */
+/* A block at an address where one lives: the release of that one was lost, or comes later, as clocks of processors
+ * may differ by a little. */
 static void pair(struct reader *r)
 {
 	struct sn_heap_lived *open = NULL;
+	bool is_owed = false; /* the release of the block before the open one is still to come */
 
 	if (r->events.count)
 		qsort(r->events.items, r->events.count, sizeof(*r->events.items), events_compare);
@@ -148,8 +151,13 @@ static void pair(struct reader *r)
 
 		if (open && (open->process != event->process || open->address != event->address))
 			open = NULL;
+		if (event->is_release && open && is_owed) {
+			is_owed = false;
+			continue;
+		}
 		if (open)
 			open->end_ns = event->time_ns;
+		is_owed = open && !r->pieces.lost;
 		open = NULL;
 		if (event->is_release)
 			continue;
@@ -157,6 +165,7 @@ static void pair(struct reader *r)
 		sn_vec_push(&r->out->items, (struct sn_heap_lived){
 						    .process = event->process,
 						    .stack = stack ? (uint32_t)*stack : SN_NONE,
+						    .is_new = event->is_new,
 						    .address = event->address,
 						    .bytes = event->bytes ? event->bytes : 1,
 						    .begin_ns = event->time_ns,
@@ -265,7 +274,8 @@ const struct sn_heap_lived *sn_heap_block_at(const struct sn_heap_blocks *blocks
 			found = block;
 			break;
 		}
-		if (!found && block->begin_ns <= until_ns && time_ns < block->end_ns)
+		if (block->begin_ns <= until_ns && time_ns < block->end_ns &&
+		    (!found || block->begin_ns < found->begin_ns))
 			found = block;
 	}
 	if (found) {

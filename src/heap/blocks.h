@@ -22,6 +22,7 @@ typedef SN_VEC(struct sn_heap_range) sn_heap_ranges;
 struct sn_heap_lived {
 	uint32_t process;
 	uint32_t stack; /* its leaf is the call; SN_NONE: none was taken */
+	bool is_new;	/* operator new; else malloc and its kin */
 	uint64_t address, bytes;
 	int64_t begin_ns, end_ns; /* of the experiment; end_ns INT64_MAX: it was never released */
 	uint64_t reach;		  /* the largest end of the blocks up to here, of its process */
@@ -37,7 +38,8 @@ sn_status sn_heap_blocks_read(const struct sn_experiment *experiment, sn_heap_ra
 			      struct sn_heap_blocks **out, struct sn_error *err);
 void sn_heap_blocks_free(struct sn_heap_blocks *blocks);
 
-/** The block with a byte that lives at a time; else one that does until `until_ns`; NULL: none. `first` and
+/** The block with a byte that lives at a time; else the first that does until `until_ns`; NULL: none. A block lives from
+ * the end of the call that allocated it: what that call itself did to its bytes (calloc, realloc) came before. `first` and
  * `last` become the bytes around the address that have the same answer. */
 const struct sn_heap_lived *sn_heap_block_at(const struct sn_heap_blocks *blocks, uint32_t process,
 					     uint64_t address, int64_t time_ns, int64_t until_ns,

@@ -69,8 +69,6 @@ struct player {
 	struct sn_map stack_of; /* process and id of a path -> stack + 1 */
 	uint32_t *end_order;	/* processes by their ends */
 	size_t next_end;
-	struct sn_heap_place *places; /* by process and address */
-	size_t place_count;
 };
 
 /* ---- paths ---- */
@@ -175,41 +173,6 @@ static void let_go(struct player *player, uint32_t path, const struct weight *we
 	player->held_bytes -= weight->bytes;
 }
 
-/* ---- places that are asked about ---- */
-
-static bool is_before(const struct sn_heap_place *place, uint32_t process, uint64_t address)
-{
-	return place->process != process ? place->process < process : place->address < address;
-}
-
-/* A block's life is over: places in it, at times of it, were of its path. */
-static void places_answer(struct player *player, uint32_t process,
-			  const struct sn_heap_block *block, double end_ns)
-{
-	size_t low = 0, high = player->place_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (is_before(&player->places[middle], process, block->address))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < player->place_count; low++) {
-		struct sn_heap_place *place = &player->places[low];
-
-		if (place->process != process || place->address - block->address >= block->bytes)
-			break;
-		if ((double)place->time_ns > end_ns ||
-		    place->time_ns < ((int64_t)block->since_ms - 1) * 1000000 ||
-		    (place->path != SN_NONE && place->since_ms > block->since_ms))
-			continue;
-		place->path = block->path;
-		place->since_ms = block->since_ms;
-	}
-}
-
 /* ---- events ---- */
 
 static void release_count(struct player *player, uint32_t process,
@@ -239,7 +202,6 @@ static void allocation_play(struct player *player, const struct cursor *cursor)
 	if (!event->address)
 		return;
 	if (block) {
-		places_answer(player, cursor->process, block, cursor->time_ns);
 		release_count(player, cursor->process, block);
 		is_owed = !player->pieces.lost;
 	} else {
@@ -248,7 +210,6 @@ static void allocation_play(struct player *player, const struct cursor *cursor)
 	block->bytes = event->bytes;
 	block->path = path;
 	block->thread = cursor->thread;
-	block->since_ms = (uint32_t)(fmax(cursor->time_ns, 0) / 1e6);
 	block->is_owed = is_owed;
 	sums->allocations += player->counts ? weight.count : 0;
 	sums->bytes += weight.bytes;
@@ -278,7 +239,6 @@ static void release_play(struct player *player, const struct cursor *cursor)
 		block->is_owed = false;
 		return;
 	}
-	places_answer(player, cursor->process, block, cursor->time_ns);
 	release_count(player, cursor->process, block);
 	if (player->threads.items[block->thread].latest == block->address)
 		player->threads.items[block->thread].latest = 0;
@@ -298,7 +258,6 @@ static void process_end(struct player *player, uint32_t process)
 
 		if (!block->address)
 			continue;
-		places_answer(player, process, block, INFINITY);
 		sums = &player->heap->paths.items[block->path].sums;
 		weight = weight_of(player, process, block->bytes);
 		sums->leaked_count += weight.count;
@@ -634,14 +593,20 @@ static void totals_sum(struct player *player)
 	}
 }
 
-static sn_status heap_read(const struct sn_experiment *experiment, const struct sn_spans *windows,
-			   struct sn_heap_place *places, size_t place_count, struct sn_heap **out,
-			   struct sn_error *err)
+sn_status sn_heap_read(const struct sn_experiment *experiment, struct sn_heap **out,
+		       struct sn_error *err)
+{
+	const struct sn_spans all = { 0 };
+
+	return sn_heap_read_within(experiment, &all, out, err);
+}
+
+sn_status sn_heap_read_within(const struct sn_experiment *experiment,
+			      const struct sn_spans *windows, struct sn_heap **out,
+			      struct sn_error *err)
 {
 	struct player player = { .experiment = experiment,
 				 .windows = windows,
-				 .places = places,
-				 .place_count = place_count,
 				 .heap = sn_alloc_zeroed(1, sizeof(*player.heap)) };
 	sn_status status = sn_trace_pieces_open(&player.pieces, experiment, SN_TRACE_HEAP,
 						sn_heap_last_instant, err);
@@ -673,31 +638,6 @@ static sn_status heap_read(const struct sn_experiment *experiment, const struct 
 	sn_trace_pieces_close(&player.pieces);
 	*out = player.heap;
 	return SN_OK;
-}
-
-sn_status sn_heap_read(const struct sn_experiment *experiment, struct sn_heap **out,
-		       struct sn_error *err)
-{
-	const struct sn_spans all = { 0 };
-
-	return heap_read(experiment, &all, NULL, 0, out, err);
-}
-
-sn_status sn_heap_read_within(const struct sn_experiment *experiment,
-			      const struct sn_spans *windows, struct sn_heap **out,
-			      struct sn_error *err)
-{
-	return heap_read(experiment, windows, NULL, 0, out, err);
-}
-
-sn_status sn_heap_read_places(const struct sn_experiment *experiment, struct sn_heap_place *places,
-			      size_t count, struct sn_heap **out, struct sn_error *err)
-{
-	const struct sn_spans all = { 0 };
-
-	for (size_t i = 0; i < count; i++)
-		places[i].path = SN_NONE;
-	return heap_read(experiment, &all, places, count, out, err);
 }
 
 void sn_heap_interval(uint64_t estimate, double variance, uint64_t *low, uint64_t *high)

@@ -62,20 +62,6 @@ sn_status sn_heap_read(const struct sn_experiment *experiment, struct sn_heap **
 sn_status sn_heap_read_within(const struct sn_experiment *experiment,
 			      const struct sn_spans *windows, struct sn_heap **out,
 			      struct sn_error *err);
-
-/** An address that is asked about: which block lay there at a time. */
-struct sn_heap_place {
-	uint32_t process;
-	uint64_t address;
-	int64_t time_ns;
-	uint32_t path; /* the answer: index of the block's path; SN_NONE: in no block of a trace */
-	uint32_t since_ms; /* when that block was allocated */
-};
-
-/** As sn_heap_read, and answers for places, which come sorted by process and address. Clocks of processors may differ by a
- *  little, so a block counts from a millisecond before it was allocated. */
-sn_status sn_heap_read_places(const struct sn_experiment *experiment, struct sn_heap_place *places,
-			      size_t count, struct sn_heap **out, struct sn_error *err);
 void sn_heap_free(struct sn_heap *heap);
 
 /** The 95 % interval of an estimate, of bytes or blocks, with this variance. */

@@ -63,10 +63,9 @@ void sn_heap_aggregate_free(struct sn_heap_aggregate *aggregate);
 struct sn_heap_block {
 	uint64_t address; /* 0: an empty place */
 	uint64_t bytes;
-	uint32_t path;	   /* index in the heap's paths */
-	uint32_t thread;   /* index of the reader's own */
-	uint32_t since_ms; /* of the experiment: when it was allocated */
-	bool is_owed;	   /* the release of the block before it at this address is still to come */
+	uint32_t path;	 /* index in the heap's paths */
+	uint32_t thread; /* index of the reader's own */
+	bool is_owed;	 /* the release of the block before it at this address is still to come */
 };
 
 /** The blocks of one process that are alive. All zero is empty. */

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "base/text.h"
-#include "heap/heap.h"
+#include "heap/blocks.h"
 #include "profile/data_objects.h"
-#include "trace/trace.h"
 #include "views/parts.h"
 #include "wire/counters.h"
 #include "wire/data.h"
@@ -33,6 +33,7 @@ struct groups {
 	double *event_count; /* by event: all with an address */
 	struct sn_data_objects *objects;
 	struct sn_arena names;
+	struct sn_map block_names; /* a call path and whether it is new -> its name, in `names` */
 };
 
 static bool is_same(const struct group *a, const struct group *b, bool is_by_page)
@@ -124,74 +125,79 @@ static const char *memory_name(struct groups *groups, const struct sn_program *p
 
 /* ---- blocks of the heap, where it was traced, too ---- */
 
-struct asked {
-	struct sn_heap_place place;
-	size_t group;
-};
+/* Clocks of processors, and of traces and events, may differ by a little. */
+static const int64_t clocks_differ_ns = 1000000;
 
-static int asked_compare(const void *a, const void *b)
+static bool is_same_site(const struct sn_program *program, uint32_t a, uint32_t b)
 {
-	const struct asked *x = a, *y = b;
+	struct sn_site x = sn_site_of(program, a), y = sn_site_of(program, b);
 
-	if (x->place.process != y->place.process)
-		return x->place.process < y->place.process ? -1 : 1;
-	if (x->place.address != y->place.address)
-		return x->place.address < y->place.address ? -1 : 1;
-	return (x->group > y->group) - (x->group < y->group);
+	return x.function == y.function && x.line == y.line;
+}
+
+/* The block that an event happened at. The call that allocates a block may clear or fill it before anybody knows of the
+ * block: such an event is at the call's site, and the block is the next one there. */
+static const struct sn_heap_lived *block_of(const struct sn_program *program,
+					    const struct sn_heap_blocks *blocks,
+					    const struct group *group)
+{
+	uint64_t first, last;
+	const struct sn_heap_lived *block =
+		sn_heap_block_at(blocks, group->process, group->address, group->time_ns,
+				 group->time_ns + clocks_differ_ns, &first, &last);
+
+	if (block)
+		return block;
+	block = sn_heap_block_at(blocks, group->process, group->address, group->time_ns, INT64_MAX,
+				 &first, &last);
+	return block && is_same_site(program, block->stack, group->run_stack) ? block : NULL;
 }
 
 /* "malloc in make (file.c:12)", by the line of the program that allocated. */
 static const char *block_name(struct groups *groups, const struct sn_program *program,
-			      const struct sn_heap_path *path)
+			      const struct sn_heap_lived *block)
 {
+	bool is_first;
+	uint64_t *there = sn_map_put(&groups->block_names,
+				     (uint64_t)block->stack << 1 | block->is_new, &is_first);
 	struct sn_text text = { 0 };
-	const char *name;
 
-	sn_text_add(&text, path->is_new ? "new in " : "malloc in ");
-	sn_site_add_name(program, sn_site_of(program, path->stack), &text);
-	name = sn_arena_strdup(&groups->names, text.chars);
+	if (!is_first)
+		return (const char *)(uintptr_t)*there;
+	sn_text_add(&text, block->is_new ? "new in " : "malloc in ");
+	sn_site_add_name(program, sn_site_of(program, block->stack), &text);
+	*there = (uint64_t)(uintptr_t)sn_arena_strdup(&groups->names, text.chars);
 	sn_text_free(&text);
-	return name;
+	return (const char *)(uintptr_t)*there;
 }
 
 static sn_status blocks_find(const struct sn_program *program, struct groups *groups,
 			     struct sn_error *err)
 {
-	SN_VEC(struct asked) asked = { 0 };
-	struct sn_heap_place *places;
-	const char **names; /* by path */
-	struct sn_heap *heap = NULL;
+	struct sn_heap_blocks *blocks = NULL;
+	sn_heap_ranges asked = { 0 };
 	sn_status status;
 
 	for (size_t i = 0; i < groups->items.count; i++) {
 		const struct group *g = &groups->items.items[i];
 
 		if (g->object.kind == SN_DATA_MEMORY)
-			sn_vec_push(&asked, ((struct asked){ { g->process, g->address, g->time_ns,
-							       SN_NONE, 0 },
-							     i }));
+			sn_vec_push(&asked,
+				    ((struct sn_heap_range){ g->process, g->address, g->address }));
 	}
-	if (asked.count)
-		qsort(asked.items, asked.count, sizeof(*asked.items), asked_compare);
-	places = sn_alloc_zeroed(asked.count + 1, sizeof(*places));
-	for (size_t i = 0; i < asked.count; i++)
-		places[i] = asked.items[i].place;
-	status = sn_heap_read_places(program->experiment, places, asked.count, &heap, err);
-	names = sn_alloc_zeroed(heap ? heap->paths.count + 1 : 1, sizeof(*names));
-	for (size_t i = 0; status == SN_OK && i < asked.count; i++) {
-		struct group *g = &groups->items.items[asked.items[i].group];
-		uint32_t path = places[i].path;
+	status = sn_heap_blocks_read(program->experiment, &asked, &blocks, err);
+	for (size_t i = 0; blocks && i < groups->items.count; i++) {
+		struct group *g = &groups->items.items[i];
+		const struct sn_heap_lived *block = NULL;
 
-		if (path == SN_NONE)
+		if (g->object.kind == SN_DATA_MEMORY)
+			block = block_of(program, blocks, g);
+		if (!block)
 			continue;
-		if (!names[path])
-			names[path] = block_name(groups, program, &heap->paths.items[path]);
 		g->object.kind = SN_DATA_HEAP;
-		g->object.name = names[path];
+		g->object.name = block_name(groups, program, block);
 	}
-	sn_heap_free(heap);
-	free(names);
-	free(places);
+	sn_heap_blocks_free(blocks);
 	sn_vec_free(&asked);
 	return status;
 }
@@ -201,9 +207,9 @@ static sn_status groups_find(const struct sn_view_input *input, uint64_t piece_b
 			     struct groups *groups, struct sn_error *err)
 {
 	bool is_by_page = piece_bytes != 0;
-	sn_status status = SN_OK;
 	const struct sn_profile *p = input->profile;
 	const struct sn_experiment *e = p->experiment;
+	sn_status status;
 
 	*groups = (struct groups){ .event_count =
 					   sn_alloc_zeroed(e->events.count + 1, sizeof(double)),
@@ -239,8 +245,7 @@ static sn_status groups_find(const struct sn_view_input *input, uint64_t piece_b
 		groups->event_count[group.event] += group.count;
 		sn_vec_push(&groups->items, group);
 	}
-	if (sn_trace_has(e, SN_TRACE_HEAP))
-		status = blocks_find(p->program, groups, err);
+	status = blocks_find(p->program, groups, err);
 	for (size_t i = 0; i < groups->items.count && !is_by_page; i++) {
 		struct group *g = &groups->items.items[i];
 
@@ -257,6 +262,7 @@ static void groups_free(struct groups *groups)
 	sn_data_objects_free(groups->objects);
 	free(groups->event_count);
 	sn_arena_free(&groups->names);
+	sn_map_free(&groups->block_names);
 }
 
 static void why_empty(const struct sn_view_input *input, struct sn_text *out)

@@ -74,7 +74,12 @@ TEST(blocks_are_told_by_place_and_time)
 	/* between the two: the one that comes until then */
 	CHECK(!sn_heap_block_at(blocks, 0, 0x1020, end, end, &first, &last));
 	block = sn_heap_block_at(blocks, 0, 0x1020, end, INT64_MAX - 1, &first, &last);
-	CHECK(block && block->stack == 30);
+	CHECK(block && block->stack == 30 && block->is_new);
+	CHECK(!blocks->items.items[0].is_new);
+	/* before both: the first that comes */
+	block = sn_heap_block_at(blocks, 0, 0x1020, begin - 1, INT64_MAX - 1, &first, &last);
+	CHECK(block && block->stack == 10);
+	CHECK(!sn_heap_block_at(blocks, 0, 0x1020, begin - 1, begin - 1, &first, &last));
 	/* far within a large one, beside all of them, and in another process */
 	block = sn_heap_block_at(blocks, 0, 0x5fff, INT64_MAX - 1, INT64_MAX - 1, &first, &last);
 	CHECK(block && block->stack == 20 && first == 0x2000 && last == 0x5fff);
@@ -96,5 +101,26 @@ TEST(a_lost_release_ends_with_the_next_block)
 	REQUIRE(blocks && blocks->items.count == 2);
 	CHECK(blocks->items.items[0].end_ns == blocks->items.items[1].begin_ns);
 	CHECK(blocks->items.items[1].end_ns == INT64_MAX);
+	sn_heap_blocks_free(blocks);
+}
+
+/* Clocks of processors differ: the next block at an address is told of before the release of the one before it. */
+TEST(a_release_that_comes_late_is_not_of_the_next_block)
+{
+	struct made_piece made;
+	struct sn_heap_blocks *blocks;
+
+	made_begin(&made, 1, 0, 1000000);
+	made_event(&made, SN_HEAP_ALLOC, 1001000, 0x1000, 0x100, 1);
+	made_event(&made, SN_HEAP_ALLOC, 1002000, 0x1000, 0x200, 2);
+	made_event(&made, SN_HEAP_FREE, 1003000, 0x1000, 0, 0);
+	made_event(&made, SN_HEAP_FREE, 1009000, 0x1000, 0, 0);
+	blocks = blocks_of(&made, 0x1000, 0x1000);
+	REQUIRE(blocks && blocks->items.count == 2);
+	CHECK(blocks->items.items[0].end_ns == blocks->items.items[1].begin_ns);
+	/* 7,000 ticks, where the first lived for 1,000 */
+	CHECK(blocks->items.items[1].end_ns - blocks->items.items[1].begin_ns >
+	      5 * (blocks->items.items[1].begin_ns - blocks->items.items[0].begin_ns));
+	CHECK(blocks->items.items[1].end_ns != INT64_MAX);
 	sn_heap_blocks_free(blocks);
 }
