@@ -449,11 +449,13 @@ static void process_play(struct sn_replay *replay, const struct sn_profile *prof
 			 uint32_t process)
 {
 	const struct sn_experiment *e = profile->experiment;
-	struct player player = { .replay = replay,
-				 .profile = profile,
-				 .process = process,
-				 .places = { replay, profile, process },
-				 .first_site = (uint32_t)replay->sites.count };
+	struct player player = {
+		.replay = replay,
+		.profile = profile,
+		.process = process,
+		.places = { .replay = replay, .profile = profile, .process = process },
+		.first_site = (uint32_t)replay->sites.count
+	};
 	struct windows windows = { 0 };
 
 	for (size_t w = 0; w < e->windows.count; w++) {
@@ -613,10 +615,12 @@ static void process_handed(struct sn_replay *replay, const struct sn_profile *pr
 			   uint32_t process, struct sn_replay_handed *out)
 {
 	const struct sn_experiment *e = profile->experiment;
-	struct player player = { .replay = replay,
-				 .profile = profile,
-				 .process = process,
-				 .places = { replay, profile, process } };
+	struct player player = {
+		.replay = replay,
+		.profile = profile,
+		.process = process,
+		.places = { .replay = replay, .profile = profile, .process = process }
+	};
 	struct sn_handed handed = { .line_bytes = replay->config.line_bytes };
 	struct sn_map threads = { 0 };
 	uint32_t thread_count = 0;

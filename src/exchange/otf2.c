@@ -23,9 +23,9 @@ static OTF2_FlushType pre_flush(void *context, OTF2_FileType type, OTF2_Location
 }
 
 /* libotf2 prints what it dislikes unless somebody listens. */
-static OTF2_ErrorCode complaint(void *context, const char *file, uint64_t line,
-				const char *function, OTF2_ErrorCode code, const char *format,
-				va_list arguments)
+__attribute__((format(printf, 6, 0))) static OTF2_ErrorCode
+complaint(void *context, const char *file, uint64_t line, const char *function, OTF2_ErrorCode code,
+	  const char *format, va_list arguments)
 {
 	struct sn_otf2_trace *t = context;
 

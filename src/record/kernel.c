@@ -483,7 +483,9 @@ void sn_kernel_close(struct sn_kernel *k)
 		text_write(k, SN_TEXT_WARNING, text.chars);
 	sn_text_free(&text);
 	symbols_write(k);
-	h->start_user_ns = h->start_system_ns = h->end_user_ns = h->end_system_ns = 0;
+	h->start_user_ns = h->start_system_ns = 0;
+	h->end_user_ns = 0;
+	h->end_system_ns = 0;
 	for (uint32_t i = 0; i < k->tasks.count; i++) {
 		task_end(k, i);
 		h->end_user_ns += (int64_t)k->tasks.items[i]->user_ns;
