@@ -103,13 +103,19 @@ def ranks(t):
         t.skip('ranks', 'no MPI')
         return
     app = t.compile(os.path.join(PROGRAMS, 'phase_ranks.c'), '-O2', '-g', compiler='mpicc', output='./ranks')
-    for name, launch in (('open', 'mpirun --allow-run-as-root --oversubscribe -n 2'), ('mpich', 'mpirun -n 2')):
-        done = t.run('search', '--format', 'json', '--budget', '1', '-o', name, '--threshold', '0.02', '--phase', 'step', '--launch', launch,
+    launches = ['mpirun --allow-run-as-root --oversubscribe -n 2', 'mpirun -n 2']
+    for attempt in range(5):
+        name = f'ranks.{attempt}'
+        done = t.run('search', '--format', 'json', '--budget', '1', '-o', name, '--threshold', '0.02', '--phase', 'step', '--launch', launches[0],
                      app, '400')
-        if done.returncode == 0:
+        if done.returncode:
+            launches.reverse()
+            continue
+        found = json.loads(done.stdout)
+        # ranks that wait for CPUs rather than for each other say nothing of barriers
+        if sum(r['severity'] for r in found['properties'] if r['property'] == 'Oversubscribed') < .25:
             break
     t.check(done.returncode == 0, 'ranks: they are measured', done.stderr)
-    found = json.loads(done.stdout)
     spans, length = whole(t, found, name)
     lanes_s = 2 * length
     came = {}

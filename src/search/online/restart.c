@@ -420,12 +420,26 @@ static bool is_same_file(const char *a, const char *b)
 	       of_a.st_ino == of_b.st_ino;
 }
 
+/* The command line of the process that nobody who was recorded has started; NULL: not known. */
+static const char *launcher_words(const struct sn_experiment *e)
+{
+	for (size_t i = 0; i < e->processes.count; i++) {
+		bool is_first = true;
+
+		for (size_t k = 0; k < e->processes.count && is_first; k++)
+			is_first = e->processes.items[k].pid != e->processes.items[i].parent_pid;
+		if (is_first)
+			return e->processes.items[i].arguments;
+	}
+	return NULL;
+}
+
 /* A launcher may start the program where no recording of ours begins: what there is then is the launcher's own. */
 static sn_status program_check(const struct sn_online_options *options,
 			       const struct sn_experiment *e, struct sn_error *err)
 {
 	const char *launcher = options->record.arguments[0], *program = options->program;
-	const char *own = e->processes.count ? e->processes.items[0].arguments : NULL;
+	const char *own = launcher_words(e);
 	struct sn_target target;
 	struct sn_error ignored;
 
