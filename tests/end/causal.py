@@ -523,6 +523,8 @@ for name, head, compiler, flags, before in (('team', TEAM, 'gcc', ('-fopenmp',),
     times = (main_hits / main_steps) / (hits / steps) if hits and steps and main_steps else 0
     t.check(3 < times < 33, f'{name}: what the threads of a region do is called by who created it',
             (times, main_hits, main_samples, main_steps, hits, samples, steps))
+    if name == 'team':
+        t.check(main_hits > 0.25 * main_samples, 'team: which is a quarter of all its samples at least', (main_hits, main_samples))
     share = {row['name']: row['cpu_share'] for row in t.show('causal', experiment=experiment)['rows']}
     t.check(0 < share['exchange'] < 0.25, f'{name}: and its share of CPU time has no waiting', share)
     t.check('main' in share, f'{name}: a second --target counts, too', share)

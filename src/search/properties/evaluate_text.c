@@ -47,54 +47,63 @@ static const struct sn_prop_named *sum_named(const struct sn_property *p, const 
 	return NULL;
 }
 
+/* The next name in braces, "{name}" or "{name:format}". */
+struct braced {
+	const char *open, *close, *format; /* format NULL: none */
+	size_t name_length;
+};
+
+/* What stands before it is added to `out`, and `*text` moves behind it. False: there is none, and all was added. */
+static bool braced_next(const char **text, char open, char close, struct braced *out_name,
+			struct sn_text *out)
+{
+	const char *begin = strchr(*text, open), *end = begin ? strchr(begin, close) : NULL;
+	const char *colon;
+
+	if (!end) {
+		sn_text_add(out, *text);
+		return false;
+	}
+	sn_text_add_bytes(out, *text, (size_t)(begin - *text));
+	colon = memchr(begin, ':', (size_t)(end - begin));
+	*out_name = (struct braced){ begin, end, colon ? colon + 1 : NULL,
+				     (size_t)((colon ? colon : end) - begin - 1) };
+	*text = end + 1;
+	return true;
+}
+
 void sn_prop_text_open(struct sn_evaluator *ev, const char *text, struct sn_text *out)
 {
-	while (*text) {
-		const char *open = strchr(text, '{'), *close = open ? strchr(open, '}') : NULL;
-		const char *colon, *end;
+	struct braced name;
+
+	while (braced_next(&text, '{', '}', &name, out)) {
 		struct sn_prop_type type;
 		struct sn_prop_value value;
 		size_t index;
 
-		if (!close) {
-			sn_text_add(out, text);
-			return;
-		}
-		sn_text_add_bytes(out, text, (size_t)(open - text));
-		colon = memchr(open, ':', (size_t)(close - open));
-		end = colon ? colon : close;
-		if (sum_named(ev->property, open + 1, (size_t)(end - open - 1), &index)) {
+		if (sum_named(ev->property, name.open + 1, name.name_length, &index)) {
 			sn_text_add_char(out, OPEN);
-			sn_text_add_bytes(out, open + 1, (size_t)(close - open - 1));
+			sn_text_add_bytes(out, name.open + 1, (size_t)(name.close - name.open - 1));
 			sn_text_add_char(out, CLOSE);
 		} else {
-			value = named_value(ev, open + 1, (size_t)(end - open - 1), &type);
-			sn_prop_value_print(ev->tables, type, value, colon ? colon + 1 : NULL, out);
+			value = named_value(ev, name.open + 1, name.name_length, &type);
+			sn_prop_value_print(ev->tables, type, value, name.format, out);
 		}
-		text = close + 1;
 	}
 }
 
 void sn_prop_text_close(const struct sn_tables *tables, const struct sn_property *property,
 			const struct sn_prop_value *evidence, const char *text, struct sn_text *out)
 {
-	while (*text) {
-		const char *open = strchr(text, OPEN), *close = open ? strchr(open, CLOSE) : NULL;
-		const struct sn_prop_named *sum;
-		const char *colon, *end;
-		size_t index;
+	struct braced name;
 
-		if (!close) {
-			sn_text_add(out, text);
-			return;
-		}
-		sn_text_add_bytes(out, text, (size_t)(open - text));
-		colon = memchr(open, ':', (size_t)(close - open));
-		end = colon ? colon : close;
-		sum = sum_named(property, open + 1, (size_t)(end - open - 1), &index);
+	while (braced_next(&text, OPEN, CLOSE, &name, out)) {
+		size_t index;
+		const struct sn_prop_named *sum =
+			sum_named(property, name.open + 1, name.name_length, &index);
+
 		if (sum)
-			sn_prop_value_print(tables, sum->expr->type, evidence[index],
-					    colon ? colon + 1 : NULL, out);
-		text = close + 1;
+			sn_prop_value_print(tables, sum->expr->type, evidence[index], name.format,
+					    out);
 	}
 }
