@@ -226,11 +226,14 @@ void sn_search_write_text(const struct sn_search *s, FILE *out)
 			"until then\n\n",
 			s->exit_status, s->exit_status - SIGNALLED,
 			strsignal(s->exit_status - SIGNALLED));
-	fputs(s->options.severity == SN_SEVERITY_RATE
-		      ? "By rate, as each property defines it; what has none is time lost, as a share "
-			"of all lanes\n\n"
-		      : "Time lost, as a share of all lanes\n\n",
-	      out);
+	fprintf(out,
+		s->options.severity == SN_SEVERITY_RATE
+			? "By rate, as each property defines it; what has none is time lost, as a share "
+			  "of all lanes%s\n\n"
+			: "Time lost, as a share of all lanes%s\n\n",
+		s->recorded && s->recorded->tables->members[SN_KEY_PROCESS].count > 1
+			? " of the processes that a row names"
+			: "");
 	if (!findings_print(s, LOST, SIZE_MAX, out))
 		fprintf(out, "  nothing above %.3f\n\n", s->options.threshold);
 	fputs("Where the time goes\n\n", out);
