@@ -36,16 +36,24 @@ def row_of(found, function, property):
     return next((r for r in found['properties'] if r['property'] == property and r['function'] == function), None)
 
 
+def lacks_variants(found):
+    return any(m['property'] == 'MemoryBoundByDecan' for m in found['not_measurable'])
+
+
 def main():
     t = Test()
     app = t.compile(PROGRAM, '-g', '-O2', '-fno-tree-vectorize', output='./bound')
     found = {}
     for name, arguments in (('data', ('m', '150')), ('divider', ('d', '80000'))):
-        t.run('decan', '-q', '-o', name, '--', app, *arguments)
-        done = t.run('search', '--experiment', name, '--format', 'json', '--threshold', '0')
-        found[name] = json.loads(done.stdout)
+        for attempt in range(4):  # on a loaded machine others may come between in too many of a run's instances
+            run = f'{name}.{attempt}'
+            t.run('decan', '-q', '-o', run, '--', app, *arguments)
+            done = t.run('search', '--experiment', run, '--format', 'json', '--threshold', '0')
+            found[name] = json.loads(done.stdout)
+            if not lacks_variants(found[name]):
+                break
         t.check(all(0 <= r['severity'] <= 1 for r in found[name]['properties']), f'{name}: severities are shares')
-        t.check(not any(m['property'] == 'MemoryBoundByDecan' for m in found[name]['not_measurable']),
+        t.check(not lacks_variants(found[name]),
                 f'{name}: what bounds it is known', found[name]['not_measurable'])
     bound = row_of(found['data'], 'data_bound', 'MemoryBoundByDecan')
     t.check(bound and bound['evidence']['memory_share'] > .9 and bound['evidence']['arithmetic_share'] < 1 and
@@ -54,7 +62,7 @@ def main():
     t.check(bound and hot and bound['severity'] < max(r['severity'] for r in found['data']['properties'] if r['property'] == 'HotRegion'),
             'it loses less than it takes', bound, hot)
     t.check(not row_of(found['divider'], 'divider_bound', 'MemoryBoundByDecan'), 'a loop that divides is not')
-    for _ in range(4):  # on a loaded machine others may come between in too many of a run's 150 instances
+    for _ in range(4):  # as above
         done = t.run('search', '--format', 'json', '--threshold', '0.002', app, 'm', '150')
         row = row_of(json.loads(done.stdout), 'data_bound', 'MemoryBoundByDecan')
         if row:
