@@ -27,14 +27,6 @@ struct gatherer {
 /* Clocks of one host agree this well; those that do not are of hosts that share a name. */
 static const double same_clock_ns = 10e6;
 
-static bool has_pieces(const struct gatherer *g, uint32_t process)
-{
-	for (size_t i = 0; i < g->pieces.items.count; i++)
-		if (g->pieces.items.items[i].process == process)
-			return true;
-	return false;
-}
-
 /* The time-stamp counter is one for all processors of a host, so all its processes tell time by the clock of
  * the one that ran longest. */
 static void clocks_join(struct gatherer *g)
@@ -42,10 +34,10 @@ static void clocks_join(struct gatherer *g)
 	const struct sn_experiment *e = g->build->experiment;
 	size_t count = e->processes.count;
 	uint32_t *leaders = sn_alloc_zeroed(count + 1, sizeof(*leaders));
-	uint8_t *are_used = sn_alloc_zeroed(count + 1, 1);
+	bool *are_used = sn_alloc_zeroed(count + 1, sizeof(*are_used));
 
-	for (uint32_t p = 0; p < count; p++)
-		are_used[p] = has_pieces(g, p);
+	for (size_t i = 0; i < g->pieces.items.count; i++)
+		are_used[g->pieces.items.items[i].process] = true;
 	g->clocks = sn_alloc_zeroed(count + 1, sizeof(*g->clocks));
 	for (uint32_t p = 0; p < count; p++) {
 		const struct sn_trace_clock *own = &g->pieces.clocks[p];
