@@ -1,6 +1,7 @@
 /* The cache of extracts: what was once read of a module is not read again. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -245,13 +246,18 @@ static int by_use(const void *a, const void *b)
 	return x->used_ns < y->used_ns ? 1 : x->used_ns > y->used_ns ? -1 : 0;
 }
 
-/* The files used last stay. */
+/* The files used last stay. Once in a process: a look at some hundred files takes milliseconds, and what one command
+ * adds is little. */
 static void cache_trim(const char *folder)
 {
+	static atomic_flag is_done = ATOMIC_FLAG_INIT;
 	SN_VEC(struct cache_file) files = { 0 };
-	DIR *names = opendir(folder);
 	uint64_t bytes = 0;
+	DIR *names;
 
+	if (atomic_flag_test_and_set(&is_done))
+		return;
+	names = opendir(folder);
 	for (struct dirent *entry; names && (entry = readdir(names));) {
 		struct stat st;
 

@@ -1,7 +1,9 @@
 /* Relocations, and the stubs of the procedure linkage table that jump through relocated slots. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "base/text.h"
 #include "code/decode.h"
 #include "code/image_parts.h"
@@ -47,15 +49,9 @@ static int by_place(const void *a, const void *b)
 	return x->link_addr < y->link_addr ? -1 : x->link_addr > y->link_addr;
 }
 
-/* Linkers sort the many that have no symbol (-z combreloc). */
 static void sort_by_place(struct relocation *items, size_t count)
 {
-	size_t sorted = 1;
-
-	while (sorted < count && items[sorted - 1].link_addr <= items[sorted].link_addr)
-		sorted++;
-	if (sorted < count)
-		qsort(items, count, sizeof(*items), by_place);
+	sn_sort_items(items, count, sizeof(*items), offsetof(struct relocation, link_addr), NULL);
 }
 
 static void read_all(struct sn_image *image, bool with_symbol)
