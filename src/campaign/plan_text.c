@@ -61,6 +61,17 @@ static void default_add(const struct sn_campaign_wishes *w, struct sn_text *out)
 	}
 }
 
+/* Ranks are mpirun's unless somebody else is named. A launcher's own words stand before the command. */
+static void launcher_add(const struct sn_campaign_wishes *w, struct sn_text *out)
+{
+	const char *launcher = w->launcher ? w->launcher : w->ranks ? "mpirun" : NULL;
+	bool has_words = launcher && strpbrk(launcher, " \t") && !strstr(launcher, "{command}") &&
+			 !sn_starts_with(launcher, "sbatch");
+
+	if (launcher)
+		sn_text_addf(out, "launcher = %s%s\n", launcher, has_words ? " {command}" : "");
+}
+
 sn_status sn_campaign_plan_text(const struct sn_campaign_wishes *w, struct sn_text *out,
 				struct sn_error *err)
 {
@@ -75,7 +86,7 @@ sn_status sn_campaign_plan_text(const struct sn_campaign_wishes *w, struct sn_te
 	key_add(out, "exclude", w->exclude);
 	key_add(out, "repeat", w->repeat ? w->repeat : "5");
 	key_add(out, "order", w->order);
-	key_add(out, "launcher", w->launcher);
+	launcher_add(w, out);
 	key_add(out, "jobs", w->jobs);
 	key_add(out, "parallel", w->parallel);
 	key_add(out, "step", w->step);

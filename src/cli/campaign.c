@@ -481,8 +481,6 @@ static sn_status wishes_read(const struct sn_args *args, struct wishes_held *out
 					  .dataset = sn_args_value(args, "dataset"),
 					  .environment = out->environment.items,
 					  .command = args->operands };
-	if (w->ranks && !w->launcher)
-		w->launcher = "mpirun";
 	return SN_OK;
 }
 

@@ -56,12 +56,15 @@ static void answer_with_page(struct sn_analysis *analysis, bool is_quiet)
 /* --repeat N: a campaign of one configuration; what else was asked for of one recording is not had. */
 static int repeat_run(const struct sn_args *args)
 {
-	static const char *const known[] = { "repeat",	"level", "output", "quiet",
-					     "no-page", "loops", "exclude" };
+	static const char *const known[] = { "repeat", "level",	  "output",  "quiet",	 "no-page",
+					     "loops",  "exclude", "threads", "launcher", "ranks" };
 	struct sn_campaign_wishes wishes = { .repeat = sn_args_value(args, "repeat"),
 					     .level = sn_args_value(args, "level"),
 					     .loops = sn_args_value(args, "loops"),
 					     .exclude = sn_args_value(args, "exclude"),
+					     .launcher = sn_args_value(args, "launcher"),
+					     .ranks = sn_args_value(args, "ranks"),
+					     .threads = sn_args_value(args, "threads"),
 					     .command = args->operands };
 	struct sn_error err;
 
@@ -87,6 +90,40 @@ static int repeat_run(const struct sn_args *args)
 	return sn_cli_campaign_of(&wishes, args);
 }
 
+/* By its first word, without folders. */
+static bool is_of_mpi(const char *launcher)
+{
+	static const char *const names[] = { "mpirun", "mpiexec", "orterun", "prterun", "srun" };
+	size_t length = launcher ? strcspn(launcher, " \t") : 0, start = length;
+
+	while (start > 0 && launcher[start - 1] != '/')
+		start--;
+	for (size_t i = 0; launcher && i < sizeof(names) / sizeof(*names); i++)
+		if (sn_starts_with(launcher + start, names[i]))
+			return true;
+	return false;
+}
+
+/* What is of campaigns alone: a recording is started by whoever starts the program. Each run of a campaign is held against
+ * the ranks that were asked for, so these are to be said. */
+static sn_status repeat_options_check(const struct sn_args *args, struct sn_error *err)
+{
+	static const char *const names[] = { "launcher", "ranks", "threads" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (sn_args_value(args, names[i]) && !sn_args_value(args, "repeat"))
+			return sn_error_set(err, SN_ERR_USAGE,
+					    "--%s is for --repeat N; one run under a launcher is "
+					    "'mpirun -n 4 sonde record ./app'",
+					    names[i]);
+	if (is_of_mpi(sn_args_value(args, "launcher")) && !sn_args_value(args, "ranks"))
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "how many ranks does '%s' start? --ranks N says it, and each "
+				    "run is held against it",
+				    sn_args_value(args, "launcher"));
+	return SN_OK;
+}
+
 static int run_run(const struct sn_args *args)
 {
 	struct sn_analysis_options options = { .arch = sn_args_value(args, "arch") };
@@ -96,7 +133,8 @@ static int run_run(const struct sn_args *args)
 	struct sn_error err;
 	int code, level;
 
-	if (sn_cli_levels_check(args, 1, &level, &err) != SN_OK) {
+	if (sn_cli_levels_check(args, 1, &level, &err) != SN_OK ||
+	    repeat_options_check(args, &err) != SN_OK) {
 		sn_error_print(&err);
 		return SN_EXIT_NOT_MEASURED;
 	}
@@ -138,6 +176,11 @@ static const struct sn_option run_options[] = {
 	SN_ARCH_OPTION,
 	{ "no-page", 0, NULL, "do not write the HTML page", NULL },
 	{ "repeat", 0, "N", "run N times, as a campaign (sonde campaign status)", NULL },
+	{ "launcher", 0, "COMMAND",
+	  "with --repeat: mpirun, srun, 'sbatch [OPTIONS]', or a launcher's words", NULL },
+	{ "ranks", 0, "N", "with --repeat: MPI ranks of each run, verified (mpirun unless said)",
+	  NULL },
+	{ "threads", 0, "N", "with --repeat: OMP_NUM_THREADS of each run, verified", NULL },
 	{ 0 },
 };
 
@@ -155,7 +198,9 @@ const struct sn_command sn_command_run = {
 				       "sonde run --level 3 ./app -n 2000",
 				       "four runs: what loops wait for, and what would help",
 				       "sonde run --label before -- make -j2",
-				       "everything that make starts", NULL },
+				       "everything that make starts",
+				       "sonde run --repeat 5 --ranks 4 -- ./app",
+				       "five runs of mpirun -n 4", NULL },
 	.stops_at_operand = true,
 	.run = run_run,
 };

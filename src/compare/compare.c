@@ -329,15 +329,34 @@ static struct sn_interval mean_interval(struct sn_moments m)
 	return (struct sn_interval){ m.mean - half, m.mean + half };
 }
 
-/* Pair by pair where runs are of one campaign's blocks; else by Welch's test. */
-static void row_test(struct builder *b, const struct aligned *aligned, struct sn_moments a,
-		     struct sn_moments z, struct sn_compare_row *row)
+static bool is_in_all(const struct aligned *aligned, size_t runs)
 {
-	double variance = a.variance + z.variance, half;
+	bool is = true;
+
+	for (size_t i = 0; i < runs; i++)
+		is &= aligned->times[i] > 0;
+	return is;
+}
+
+/* Pair by pair where runs are of one campaign's blocks; else by Welch's test. Of trimmed means, but for rows that a run
+ * lacks: those would be 0. */
+static void row_test(struct builder *b, const struct aligned *aligned, struct sn_compare_row *row)
+{
+	struct sn_moments (*moments_of)(const double *, const double *, size_t) =
+		is_in_all(aligned, b->runs) ? sn_moments_trimmed : sn_moments_of;
+	size_t a_count = b->comparison->a_count;
+	double variance, half;
 	struct sn_moments d;
 
 	if (!b->pairs.count) {
+		struct sn_moments a = moments_of(aligned->times, aligned->variances, a_count);
+		struct sn_moments z =
+			moments_of(aligned->times + a_count, aligned->variances + a_count,
+				   b->comparison->b_count);
+
+		variance = a.variance + z.variance;
 		row->p = sn_welch_p(a, z, &row->difference_interval);
+		row->difference_s = z.mean - a.mean;
 		row->error_s = sqrt(variance);
 		row->df = variance > 0 ? variance * variance /
 						 (a.variance * a.variance / a.df +
@@ -374,7 +393,7 @@ static void row_finish(struct builder *b, struct aligned *aligned)
 	row->a_interval = mean_interval(a);
 	row->b_interval = mean_interval(z);
 	if (c->a_count >= SN_COMPARE_RUNS_MIN && c->b_count >= SN_COMPARE_RUNS_MIN)
-		row_test(b, aligned, a, z, row);
+		row_test(b, aligned, row);
 	if (row->entry.kind != SN_COMPARE_TOTAL &&
 	    !(fmax(row->a_share, row->b_share) >= c->smallest_share)) {
 		row->verdict = SN_VERDICT_SMALL;
@@ -449,7 +468,8 @@ static void verdicts_find(struct builder *b, const struct sn_conditions *conditi
 
 	for (size_t i = 0; i < b->rows.count; i++) {
 		struct aligned *a = &b->rows.items[i];
-		struct sn_hypothesis test = { a->row.p, a->row.entry.kind == SN_COMPARE_TOTAL, a };
+		struct sn_hypothesis test = { a->row.p, a->row.entry.kind == SN_COMPARE_TOTAL, 0,
+					      a };
 
 		if (isnan(test.p) || a->is_merged || a->hypothesis)
 			continue;

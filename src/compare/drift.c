@@ -2,8 +2,10 @@
 #include "compare/drift.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/text.h"
 
 static const double SIGNIFICANT = 0.05;
@@ -22,6 +24,38 @@ struct sn_moments sn_moments_of(const double *times, const double *variances, si
 	struct sn_moments m = { .mean = sn_mean(times, count), .df = (double)count - 1 };
 
 	m.variance = fmax(deviation * deviation, sampling) / (double)count;
+	return m;
+}
+
+static int by_value(const void *left, const void *right)
+{
+	const double *x = left, *y = right;
+
+	return (*x > *y) - (*x < *y);
+}
+
+struct sn_moments sn_moments_trimmed(const double *times, const double *variances, size_t count)
+{
+	size_t off = count / SN_TRIM_MIN, left = count - 2 * off;
+	double *sorted, deviation;
+	struct sn_moments m;
+
+	if (!off)
+		return sn_moments_of(times, variances, count);
+	sorted = sn_alloc_zeroed(count, sizeof(*sorted));
+	memcpy(sorted, times, count * sizeof(*sorted));
+	qsort(sorted, count, sizeof(*sorted), by_value);
+	m.mean = sn_mean(sorted + off, left);
+	for (size_t i = 0; i < off; i++) {
+		sorted[i] = sorted[off];
+		sorted[count - 1 - i] = sorted[count - 1 - off];
+	}
+	deviation = sn_deviation(sorted, count);
+	m.df = (double)left - 1;
+	m.variance = fmax(deviation * deviation * (double)(count - 1) / m.df,
+			  variances ? sn_mean(variances, count) : 0) /
+		     (double)left;
+	free(sorted);
 	return m;
 }
 

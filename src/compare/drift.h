@@ -28,10 +28,15 @@ struct sn_conditions {
 struct sn_moments {
 	double mean, variance, df;
 };
+enum { SN_TRIM_MIN = 7 };
 
 /** Mean and variance of the mean of several runs. The variance is that between the runs. It is not
  * less than the sampling error (`variances`, may be NULL), since few runs may agree by luck. */
 struct sn_moments sn_moments_of(const double *times, const double *variances, size_t count);
+/** The same of the trimmed mean: from SN_TRIM_MIN values on, a seventh of them at each end is left out of the mean, and stands
+ * for the nearest that is not in its variance (Yuen, "The two-sample trimmed t for unequal population variances", 1974). One
+ * run that the machine disturbed then hides no change. */
+struct sn_moments sn_moments_trimmed(const double *times, const double *variances, size_t count);
 /** Welch's test (1947) with Satterthwaite's degrees of freedom. Returns the chance of such a
  * difference of the means. `interval`, unless NULL, gets the 95 % interval of B less A. */
 double sn_welch_p(struct sn_moments a, struct sn_moments b, struct sn_interval *interval);

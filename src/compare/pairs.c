@@ -53,13 +53,17 @@ struct sn_moments sn_pairs_moments(const struct sn_pairs *pairs, const double *t
 {
 	double *differences = sn_alloc_zeroed(pairs->count + 1, sizeof(*differences));
 	double *noise = sn_alloc_zeroed(pairs->count + 1, sizeof(*noise));
+	bool is_in_all = true;
 	struct sn_moments m;
 
 	for (size_t p = 0; p < pairs->count; p++) {
-		differences[p] = times[a_count + pairs->b[p]] - times[pairs->a[p]];
+		double of_a = times[pairs->a[p]], of_b = times[a_count + pairs->b[p]];
+
+		differences[p] = of_b - of_a;
 		noise[p] = variances[a_count + pairs->b[p]] + variances[pairs->a[p]];
+		is_in_all &= of_a > 0 && of_b > 0;
 	}
-	m = sn_moments_of(differences, noise, pairs->count);
+	m = (is_in_all ? sn_moments_trimmed : sn_moments_of)(differences, noise, pairs->count);
 	free(differences);
 	free(noise);
 	return m;

@@ -19,7 +19,7 @@ struct sn_pairs {
 bool sn_pairs_find(const struct sn_compare_run *a, size_t a_count, const struct sn_compare_run *b,
 		   size_t b_count, struct sn_arena *arena, struct sn_pairs *out);
 
-/** Mean of B less A over the pairs, with the variance of that mean and its degrees of freedom. `times` and
+/** Mean of B less A over the pairs, trimmed (sn_moments_trimmed) unless a run lacks the row, with the variance of that mean and its degrees of freedom. `times` and
  * `variances` (of sampling alone) have the runs of A first. The variance is not less than sampling gives. */
 struct sn_moments sn_pairs_moments(const struct sn_pairs *pairs, const double *times,
 				   const double *variances, size_t a_count);

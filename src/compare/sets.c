@@ -49,7 +49,7 @@ static void correct(struct builder *b)
 		for (size_t i = 0; b->pairs[s] && i < b->pairs[s]->rows.count; i++) {
 			struct sn_compare_row *row = &b->pairs[s]->rows.items[i];
 			struct sn_hypothesis test = { row->p, row->entry.kind == SN_COMPARE_TOTAL,
-						      row };
+						      s, row };
 
 			if (isnan(row->p) || row->is_only_loop)
 				continue;
@@ -168,7 +168,7 @@ static void cell_set(struct builder *b, size_t set, const struct sn_compare_row 
 	cell->p = row->p;
 	cell->verdict = verdict_of(row);
 	if (row->a_cpu_s > 0) {
-		cell->ratio = row->b_cpu_s / row->a_cpu_s;
+		cell->ratio = 1 + row->difference_s / row->a_cpu_s;
 		cell->ratio_low = from_zero(1 + row->difference_interval.low / row->a_cpu_s);
 		cell->ratio_high = 1 + row->difference_interval.high / row->a_cpu_s;
 		cell->detectable_ratio = detectable_of(row, b->c->false_alarm_rate * share);

@@ -370,6 +370,21 @@ run = t.run('scale', '--threads', '1,2', '--repeat', '1', '-o', 'scaled', '--', 
 t.check(run.returncode == 0 and len(status('scaled')['runs']) == 2, 'sonde scale is the same engine', run.stderr)
 run = t.run('run', '--repeat', '2', '-o', 'repeated', app)
 t.check(run.returncode == 0 and len(status('repeated')['runs']) == 2, 'sonde run --repeat, too', run.stderr)
+for words, told in ((['--ranks', '2'], '--repeat'), (['--repeat', '2', '--launcher', 'mpirun -n 2'], '--ranks N')):
+    run = t.run('run', *words, app)
+    t.check(run.returncode == 125 and told in run.stderr and run.stderr.count('\n') == 1, f'run {words[-2]} alone is told what it lacks', run.stderr)
+text = t.run('campaign', 'plan', '--launcher', 'numactl -N 0', '--', app).stdout
+t.check('launcher = numactl -N 0 {command}\n' in text, "a launcher's words stand before the command", text)
+if t.has('mpirun'):
+    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1')
+    launcher = 'mpirun --oversubscribe -n '
+    for ranks in '2', '1':
+        run = t.run('run', '--repeat', '2', '--ranks', '2', '--launcher', launcher + ranks, '-o', 'ranks' + ranks, app)
+        got = status('ranks' + ranks)['runs']
+        t.check([r['state'] for r in got] == ['done' if ranks == '2' else 'failed'] * 2, f'run --repeat --launcher: {ranks} of 2 ranks', run.stderr, got)
+    t.check('1 rank ' in got[0]['reason'], 'a run with other ranks has failed, and says so', got)
+else:
+    t.skip('run --repeat --launcher', 'mpirun is not here')
 
 # ---- a disk that is full, a folder that is gone ----
 limited = f'ulimit -f 1; exec {t.sonde} campaign resume killed2'

@@ -1,6 +1,7 @@
 /* Many tests at one rate: Holm's order, the half that the whole program has, false alarms. */
 #include "compare/holm.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "base/stats.h"
@@ -46,6 +47,51 @@ TEST(the_whole_program_has_half_of_the_rate)
 		if (tests[i].p < 0.001)
 			tests[i].p = 0.0004;
 	CHECK_INT(rejected_of(tests, 2, 100), 1); /* 0.00025 / 0.75 = 0.00033 */
+}
+
+TEST(elapsed_and_cpu_time_that_move_together_need_half_as_much)
+{
+	struct sn_hypothesis tests[12];
+
+	for (int i = 0; i < 12; i++)
+		tests[i] = (struct sn_hypothesis){ .p = i < 2 ? 0.024 : 0.5, .is_total = i < 2 };
+	CHECK_INT(rejected_of(tests, 2, 10), 2); /* both below 0.05 * 0.5 */
+	CHECK(tests[0].is_total && tests[1].is_total);
+	tests[0].together = 1; /* of another comparison: a quarter for each */
+	CHECK_INT(rejected_of(tests, 2, 10), 0);
+	tests[0].together = tests[1].together;
+	tests[0].p = 0.026;
+	CHECK_INT(rejected_of(tests, 2, 10), 0);
+	tests[0].p = 0.026; /* one of them alone needs half of the rate */
+	tests[1].p = 0.0124;
+	CHECK_INT(rejected_of(tests, 2, 10), 1);
+	CHECK_REAL(tests[0].p, 0.0124, 0);
+}
+
+/* Elapsed time is CPU time and a little of its own, as that of most programs. */
+TEST(hochberg_holds_the_rate_of_times_that_move_together)
+{
+	struct sn_hypothesis tests[2];
+	struct sn_random random;
+	int alarms = 0;
+
+	sn_random_seed(&random, 5);
+	for (int i = 0; i < 20000; i++) {
+		double z[2] = { 0, 0 }, own = 0;
+
+		for (int k = 0; k < 12; k++) {
+			z[0] += sn_random_unit(&random);
+			own += sn_random_unit(&random);
+		}
+		z[0] -= 6;
+		z[1] = 0.9 * z[0] + 0.436 * (own - 6);
+		for (int k = 0; k < 2; k++)
+			tests[k] = (struct sn_hypothesis){ .p = erfc(fabs(z[k]) / sqrt(2)),
+							   .is_total = true };
+		alarms += rejected_of(tests, 2, 0) > 0;
+	}
+	printf("# %d false alarms in 20000\n", alarms);
+	CHECK(alarms > 500 && alarms <= 1124); /* 5 %, and four deviations of 31 */
 }
 
 TEST(of_true_hypotheses_any_is_rejected_in_one_of_twenty)
