@@ -14,13 +14,17 @@ static const char *neighbour(const char *chars, size_t *length)
 	return after;
 }
 
+bool sn_name_is_address(const char *name)
+{
+	return sn_starts_with(name, "<function at 0x") || sn_starts_with(name, "<code at 0x");
+}
+
 static bool is_address(const char *chars)
 {
 	size_t after;
 
 	neighbour(chars, &after);
-	return (sn_starts_with(chars, "<function at 0x") || sn_starts_with(chars, "<code at 0x")) &&
-	       strlen(chars) - after <= ADDRESS_COLUMNS_MOST;
+	return sn_name_is_address(chars) && strlen(chars) - after <= ADDRESS_COLUMNS_MOST;
 }
 
 size_t sn_text_columns_least(const char *chars)

@@ -58,6 +58,9 @@ const char *sn_base_name(const char *path);
 /** Length of a C++ name up to its parameter list: 13 for "a::b<(c)0>::d(int, e (*)()) const". All
  * of it for what has none. */
 size_t sn_name_stem_length(const char *name);
+/** Whether it is an address in place of a name, "<function at 0x3b00>": it tells nothing without its module, as
+ *  two libraries may have a function there. Also of a loop's label that begins so. */
+bool sn_name_is_address(const char *name);
 /** The least number of columns that sn_text_elide leaves a name. All columns for a name that is an
  * address with its digits ("<function at 0x1a0>+0x138"), else 24. */
 size_t sn_text_columns_least(const char *chars);

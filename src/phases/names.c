@@ -29,7 +29,6 @@ static size_t own_length(const char *name, bool *is_region)
 	return length;
 }
 
-/* An address alone names nothing: two libraries may have a function at 0x3b00. */
 static void function_describe(struct sn_phases *p, const struct sn_program_function *function,
 			      struct sn_phase_function *out)
 {
@@ -44,7 +43,7 @@ static void function_describe(struct sn_phases *p, const struct sn_program_funct
 	out->line = function->line;
 	if (function->name[length])
 		out->name = sn_arena_printf(&p->arena, "%.*s", (int)length, function->name);
-	else if (path && !strncmp(function->name, "<function at ", 13))
+	else if (path && sn_name_is_address(function->name))
 		out->name =
 			sn_arena_printf(&p->arena, "%s (%s)", function->name, sn_base_name(path));
 }

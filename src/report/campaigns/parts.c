@@ -38,7 +38,7 @@ static const char *around(const struct sn_scaling_row *row)
 	const char *function = entry->function_name ? entry->function_name : entry->function;
 
 	if (row->kind == SN_SCALING_FUNCTION)
-		return sn_starts_with(row->name, "<function at ") ? entry->module : "";
+		return sn_name_is_address(row->name) ? entry->module : "";
 	/* labels of code without lines begin with it, without its parameters */
 	return row->kind == SN_SCALING_LOOP &&
 			       strncmp(row->name, function, strcspn(function, "(")) != 0

@@ -269,6 +269,14 @@ static bool waits_for_data(struct sorting *s, uint32_t loop, struct sn_evidence_
 	return true;
 }
 
+/* The module of a function that has an address for a name; else NULL. */
+static const char *module_of_nameless(const struct sn_program *program, uint32_t function)
+{
+	const struct sn_program_function *f = &program->functions.items[function];
+
+	return sn_name_is_address(f->name) ? sn_program_module_name(program, f->module) : NULL;
+}
+
 static void hot_loops_find(struct sorting *s, const struct sn_summary *summary)
 {
 	const struct sn_program *program = s->profile->program;
@@ -281,6 +289,7 @@ static void hot_loops_find(struct sorting *s, const struct sn_summary *summary)
 		struct sn_evidence_place place = {
 			.what = loop->code->label,
 			.caller = program->functions.items[loop->function].name,
+			.module = module_of_nameless(program, loop->function),
 			.seconds = (double)row->exclusive.cpu_ns / 1e9,
 		};
 
@@ -304,6 +313,7 @@ static void hot_functions_find(const struct sorting *s, const struct sn_summary 
 			hot_add(&s->out->functions,
 				(struct sn_evidence_place){
 					.what = program->functions.items[f].name,
+					.module = module_of_nameless(program, f),
 					.seconds = (double)exclusive->cpu_ns / 1e9 },
 				s->out->compute_s);
 	}

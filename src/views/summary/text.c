@@ -395,21 +395,27 @@ static bool is_worth_a_row(const struct sn_summary *s, size_t row, const struct 
 	return row < 2 || sn_share(weight->cpu_ns, s->profile->total.cpu_ns) >= 0.005;
 }
 
-/* The name of one of the functions of a column, so that it differs from the others. */
-static void add_name(struct sn_text *line, const struct sn_program *program,
-		     const uint32_t *functions, size_t count, size_t i, const char *suffix,
-		     size_t columns)
+/* One of the names of a column, so that it differs from the others. */
+static void add_name(struct sn_text *line, const char *const *names, size_t count, size_t i,
+		     const char *suffix, size_t columns)
 {
-	const char *names[SN_SUMMARY_ROWS];
 	struct sn_text name = { 0 };
 
-	for (size_t k = 0; k < count; k++)
-		names[k] = program->functions.items[functions[k]].name;
 	sn_text_add(&name, names[i]);
 	sn_text_elide_among(&name, columns - strlen(suffix), names, count);
 	sn_text_add(&name, suffix);
 	sn_page_add_cell(line, name.chars, columns);
 	sn_text_free(&name);
+}
+
+/* What tells where a loop is, beside its label: an address is in the label already. */
+static const char *around(const struct sn_program *program, const struct sn_program_loop *loop)
+{
+	const struct sn_program_function *function = &program->functions.items[loop->function];
+
+	return sn_name_is_address(function->name)
+		       ? sn_program_module_name(program, function->module)
+		       : function->name;
 }
 
 static void put_loops(const struct sn_text_page *page, struct sn_text *line, size_t rows)
@@ -421,12 +427,12 @@ static void put_loops(const struct sn_text_page *page, struct sn_text *line, siz
 			      ? page->width - SHARE_COLUMNS - name - 12
 			      : 16;
 
-	uint32_t functions[SN_SUMMARY_ROWS] = { 0 };
+	const char *names[SN_SUMMARY_ROWS] = { 0 };
 
 	if (!s->loop_count)
 		return;
 	for (size_t i = 0; i < s->loop_count; i++)
-		functions[i] = program->loops.items[s->loops[i].loop].function;
+		names[i] = around(program, &program->loops.items[s->loops[i].loop]);
 	sn_page_put_line(page, line);
 	sn_text_addf(line, "  #   CPU     95 %%          seconds  %-*s  thr dev  in function",
 		     (int)name, "hottest source loops");
@@ -448,7 +454,7 @@ static void put_loops(const struct sn_text_page *page, struct sn_text *line, siz
 			sn_text_addf(line, "  %7.2f  ", row->deviation);
 		if (row->parts > 1)
 			snprintf(parts, sizeof(parts), " (%u parts)", row->parts);
-		add_name(line, program, functions, s->loop_count, i, parts, rest);
+		add_name(line, names, s->loop_count, i, parts, rest);
 		sn_page_put_line(page, line);
 	}
 }
@@ -457,6 +463,7 @@ static void put_functions(const struct sn_text_page *page, struct sn_text *line,
 {
 	const struct sn_summary *s = page->summary;
 	const struct sn_program *program = s->profile->program;
+	const char *names[SN_SUMMARY_ROWS];
 	size_t module = 16 + wider(page, 5, 16),
 	       rest = page->width > SHARE_COLUMNS + module + 11
 			      ? page->width - SHARE_COLUMNS - module - 11
@@ -464,6 +471,8 @@ static void put_functions(const struct sn_text_page *page, struct sn_text *line,
 
 	if (!s->function_count)
 		return;
+	for (size_t i = 0; i < s->function_count; i++)
+		names[i] = program->functions.items[s->functions[i]].name;
 	sn_page_put_line(page, line);
 	sn_text_addf(line, "  #   CPU     95 %%          seconds  %-*s  with callees  module",
 		     (int)rest - 5, "hottest functions");
@@ -477,7 +486,7 @@ static void put_functions(const struct sn_text_page *page, struct sn_text *line,
 		add_share(page, line, i + 1, m->exclusive.samples,
 			  sn_share(m->exclusive.cpu_ns, s->profile->total.cpu_ns),
 			  m->exclusive_share, (double)m->exclusive.cpu_ns / 1e9);
-		add_name(line, program, s->functions, s->function_count, i, "", rest);
+		add_name(line, names, s->function_count, i, "", rest);
 		sn_text_addf(line, "%6.1f %%  ",
 			     100 * sn_share(m->inclusive.cpu_ns, s->profile->total.cpu_ns));
 		sn_page_add_cell(

@@ -64,6 +64,7 @@ struct sn_evidence_place {
 	const char *file;   /* base name */
 	uint32_t line;
 	double seconds;
+	const char *module; /* where `what` is an address in place of a name; else NULL */
 };
 
 enum { SN_EVIDENCE_TOP = 3 };

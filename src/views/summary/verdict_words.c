@@ -72,7 +72,7 @@ static bool has_name(const char *label, const char *function)
 	return !isalnum((unsigned char)next) && next != '_' && next != '.';
 }
 
-/* "weather.c:28-32 in diffuse" */
+/* "weather.c:28-32 in diffuse", "<function at 0x4970>+0xa8 (libz.so.1)" */
 void sn_verdict_add_hot(struct sn_text *out, const struct sn_evidence_place *place)
 {
 	add_name(out, place->what);
@@ -80,6 +80,8 @@ void sn_verdict_add_hot(struct sn_text *out, const struct sn_evidence_place *pla
 		sn_text_add(out, " in ");
 		add_name(out, place->caller);
 	}
+	if (place->module)
+		sn_text_addf(out, " (%s)", place->module);
 }
 
 void sn_verdict_add_worker(const struct sn_evidence *e, struct sn_text *out)

@@ -33,7 +33,8 @@ static void decide(const struct sn_evidence *e)
 
 static void hot(struct sn_evidence_hot *to, const char *what, const char *caller, double seconds)
 {
-	to->top[to->top_count++] = (struct sn_evidence_place){ what, caller, NULL, 0, seconds };
+	to->top[to->top_count++] =
+		(struct sn_evidence_place){ what, caller, NULL, 0, seconds, NULL };
 	to->count++;
 	to->seconds += seconds;
 }
@@ -127,10 +128,15 @@ TEST(compute_that_is_flat)
 	struct sn_evidence e = run_of(1);
 
 	e.cpu_s = e.compute_s = 9.9;
-	e.functions.top[0] = (struct sn_evidence_place){ "parse", NULL, NULL, 0, 0.4 };
+	e.functions.top[0] = (struct sn_evidence_place){ "parse", NULL, NULL, 0, 0.4, NULL };
 	e.functions.top_count = 1;
 	decide(&e);
 	check(SN_VERDICT_COMPUTE_FLAT, "flat: the hottest function, parse, takes 4.0 %");
+	e.functions.top[0].what = "<function at 0x4970>"; /* another library may have one there */
+	e.functions.top[0].module = "libz.so.1";
+	decide(&e);
+	check(SN_VERDICT_COMPUTE_FLAT,
+	      "flat: the hottest function, <function at 0x4970> (libz.so.1), takes");
 	/* a recursion without loops is no flat profile, but no loop either */
 	hot(&e.functions, "fib", NULL, 9);
 	e.functions.top[0] = e.functions.top[1];
@@ -282,7 +288,7 @@ TEST(locks)
 	e.cpu_s = e.compute_s = 10;
 	e.pauses_s[SN_PAUSE_LOCK] = 29;
 	e.pauses[SN_PAUSE_LOCK] =
-		(struct sn_evidence_place){ "pthread_mutex_lock", "push", "queue.c", 7, 29 };
+		(struct sn_evidence_place){ "pthread_mutex_lock", "push", "queue.c", 7, 29, NULL };
 	decide(&e);
 	check(SN_VERDICT_LOCK_WAIT, "in pthread_mutex_lock, called by push (queue.c:7)");
 }
@@ -295,7 +301,7 @@ TEST(io_that_waits_and_io_that_works)
 	e.compute_s = 0.5;
 	e.io_cpu_s = 0.5;
 	e.pauses_s[SN_PAUSE_IO] = 9;
-	e.pauses[SN_PAUSE_IO] = (struct sn_evidence_place){ "fsync", "save", NULL, 0, 9 };
+	e.pauses[SN_PAUSE_IO] = (struct sn_evidence_place){ "fsync", "save", NULL, 0, 9, NULL };
 	decide(&e);
 	check(SN_VERDICT_IO_WAIT, "Waiting for I/O: 90.0 % of the time in fsync, called by save");
 	e.pauses_s[SN_PAUSE_IO] = 0;
