@@ -20,13 +20,10 @@
 #include "campaign/facts.h"
 #include "campaign/judge.h"
 #include "campaign/launch.h"
+#include "campaign/level.h"
 #include "experiment/campaign_mark.h"
-#include "experiment/companions.h"
 #include "experiment/experiment.h"
 #include "experiment/store.h"
-
-/* A level may take so many times what a run may. */
-enum { LEVEL_RUNS_MOST = 10 };
 
 /* ---- paths ---- */
 
@@ -357,8 +354,20 @@ size_t sn_campaign_levels_missing(const struct sn_campaign *campaign)
 	return missing;
 }
 
-static void level_judge(struct sn_engine *e, struct sn_campaign_attempt *a, enum sn_child_end end,
-			int code, const char *errors)
+struct sn_campaign_attempt *sn_engine_level_wanted(struct sn_engine *e, uint32_t configuration)
+{
+	return level_wanted(e->campaign, configuration);
+}
+
+void sn_engine_level_tell(struct sn_engine *e, const struct sn_campaign_attempt *a, bool has_ended)
+{
+	tell_of(e, a->configuration,
+		(struct sn_campaign_progress){
+			.run = a, .level = sn_engine_plan(e)->level, .has_ended = has_ended });
+}
+
+void sn_engine_level_judge(struct sn_engine *e, struct sn_campaign_attempt *a,
+			   enum sn_child_end end, int code)
 {
 	struct sn_arena *arena = &sn_engine_state(e)->arena;
 	struct sn_text words = { 0 };
@@ -368,7 +377,8 @@ static void level_judge(struct sn_engine *e, struct sn_campaign_attempt *a, enum
 		a->level = sn_engine_plan(e)->level;
 		return;
 	}
-	sn_last_words(errors, &words);
+	sn_last_words(sn_arena_printf(arena, "%s.level.err", sn_engine_path(e, a->experiment)),
+		      &words);
 	a->level_reason = sn_arena_printf(
 		arena, "%s%s%s",
 		end == SN_CHILD_TIMED_OUT ? "its runs took too long"
@@ -380,36 +390,23 @@ static void level_judge(struct sn_engine *e, struct sn_campaign_attempt *a, enum
 
 static sn_status level_add(struct sn_engine *e, struct sn_campaign_attempt *a, struct sn_error *err)
 {
-	struct sn_campaign_progress p = { .run = a, .level = sn_engine_plan(e)->level };
-	struct sn_arena *arena = &sn_engine_state(e)->arena;
-	const char *path = sn_engine_path(e, a->experiment);
-	const char *output = sn_arena_printf(arena, "%s.level.out", path);
-	const char *errors = sn_arena_printf(arena, "%s.level.err", path);
-	struct sn_command_line line = { 0 };
 	struct sn_child child;
 	enum sn_child_end end;
 	int code = 0;
-	sn_status status = sn_campaign_level_command(
+	sn_status status = sn_campaign_level_start(
 		sn_engine_plan(e), &sn_engine_plan(e)->configurations.items[a->configuration],
-		sn_engine_build_folder(e, a->configuration), e->options->sonde, path, arena, &line,
+		sn_engine_build_folder(e, a->configuration), e->options->sonde,
+		sn_engine_path(e, a->experiment), &e->signals, &sn_engine_state(e)->arena, &child,
 		err);
 
-	/* what lies there is of a try that failed or was killed */
-	for (int k = 0; k < SN_COMPANIONS; k++)
-		sn_engine_folder_clear(
-			sn_arena_printf(arena, "%s/%s", path, sn_companion_names[k]));
-	if (status == SN_OK)
-		status = sn_child_start(&line, output, errors, &e->signals, &child, err);
-	sn_command_line_free(&line);
 	if (status != SN_OK)
 		return status;
-	tell_of(e, a->configuration, p);
+	sn_engine_level_tell(e, a, false);
 	sn_child_go(&child, true);
-	end = sn_child_wait(&child, sn_engine_plan(e)->timeout_s * LEVEL_RUNS_MOST, &code);
-	level_judge(e, a, end, code, errors);
+	end = sn_child_wait(&child, sn_engine_plan(e)->timeout_s * SN_LEVEL_RUNS_MOST, &code);
+	sn_engine_level_judge(e, a, end, code);
 	e->is_stopped |= end == SN_CHILD_STOPPED;
-	p.has_ended = true;
-	tell_of(e, a->configuration, p);
+	sn_engine_level_tell(e, a, true);
 	return sn_campaign_log_level(&e->log, a, err);
 }
 
@@ -421,6 +418,8 @@ static sn_status levels_go(struct sn_engine *e, enum sn_campaign_end *end, struc
 	if (level < 2 || *end != SN_CAMPAIGN_COMPLETE)
 		return SN_OK;
 	sn_campaign_judge(sn_engine_state(e));
+	if (sn_engine_plan(e)->jobs.is_used)
+		return sn_engine_job_levels(e, end, err);
 	for (uint32_t c = 0; status == SN_OK && c < sn_engine_plan(e)->configurations.count; c++) {
 		struct sn_campaign_attempt *a = level_wanted(e->campaign, c);
 
@@ -603,6 +602,8 @@ sn_status sn_campaign_jobs_cancel(struct sn_campaign *campaign, struct sn_error 
 	status = engine_begin(&e, &lock, err);
 	if (status == SN_OK)
 		status = sn_engine_jobs_cancel(&e, err);
+	if (status == SN_OK)
+		status = sn_engine_job_levels_cancel(&e, err);
 	engine_free(&e);
 	if (lock >= 0)
 		close(lock);

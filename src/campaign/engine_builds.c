@@ -5,28 +5,6 @@
 #include "campaign/engine_parts.h"
 #include "campaign/launch.h"
 
-void sn_engine_folder_clear(const char *path)
-{
-	struct sn_command_line line = { .directory = "/" };
-	struct sn_child child;
-	sigset_t signals;
-	int status;
-
-	/* a build may have made anything, so this is left to who knows how to remove it */
-	sn_vec_push(&line.words.items, "rm");
-	sn_vec_push(&line.words.items, "-rf");
-	sn_vec_push(&line.words.items, "--");
-	sn_vec_push(&line.words.items, path);
-	sn_vec_push(&line.words.items, NULL);
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGCHLD);
-	if (sn_child_start(&line, "/dev/null", "/dev/null", &signals, &child, NULL) == SN_OK) {
-		sn_child_go(&child, true);
-		sn_child_wait(&child, 0, &status);
-	}
-	sn_command_line_free(&line);
-}
-
 static const char *build_reason(struct sn_engine *e, const char *log, int status,
 				enum sn_child_end end)
 {
@@ -59,7 +37,7 @@ static sn_status build_run(struct sn_engine *e, uint32_t build, struct sn_campai
 	int code = 0;
 	sn_status status;
 
-	sn_engine_folder_clear(folder);
+	sn_folder_clear(folder);
 	status = sn_make_folders(folder, err);
 	if (status == SN_OK)
 		status = sn_campaign_build_command(c, folder, &sn_engine_state(e)->arena, &line,

@@ -8,6 +8,7 @@
 #include <signal.h>
 
 #include "campaign/engine.h"
+#include "campaign/launch.h"
 #include "campaign/schedule.h"
 
 /** Durations of a configuration's runs, from which the time left is foretold. */
@@ -46,7 +47,6 @@ const char *sn_engine_path(struct sn_engine *e, const char *relative);
 const char *sn_engine_build_folder(struct sn_engine *e, uint32_t configuration);
 /** A name that is not there yet, relative; raises the run's attempt where a lost one left something. */
 const char *sn_engine_experiment_name(struct sn_engine *e, struct sn_campaign_next *run);
-void sn_engine_folder_clear(const char *path);
 
 /** Tells that a run (NULL: a build) was queued, began or ended, by its state. */
 void sn_engine_tell(struct sn_engine *e, const struct sn_campaign_attempt *run,
@@ -66,12 +66,26 @@ bool sn_engine_is_whole(struct sn_engine *e, const struct sn_campaign_attempt *a
 /** Writes the end of a run to the state. An experiment that is not there is forgotten. */
 sn_status sn_engine_end(struct sn_engine *e, struct sn_campaign_attempt *a, struct sn_error *err);
 
+/** The run that the plan's level is to be added to; NULL: none is, or one has it. */
+struct sn_campaign_attempt *sn_engine_level_wanted(struct sn_engine *e, uint32_t configuration);
+/** How adding it ended: the level, or why it is missing. */
+void sn_engine_level_judge(struct sn_engine *e, struct sn_campaign_attempt *a,
+			   enum sn_child_end end, int code);
+/** Tells that it begins or ended. */
+void sn_engine_level_tell(struct sn_engine *e, const struct sn_campaign_attempt *a, bool has_ended);
+
 /** Makes what is not built yet, and says which configurations are left out. */
 sn_status sn_engine_builds(struct sn_engine *e, struct sn_error *err);
 
 /** Runs what is missing in jobs of a batch system, and waits for them; those that were submitted before, too. */
 sn_status sn_engine_jobs(struct sn_engine *e, enum sn_campaign_end *end, struct sn_error *err);
-/** Cancels all jobs that were submitted and are not over; their runs are cancelled. */
+/** Adds the plan's level in jobs, to a run of each configuration that lacks it, and waits for them. `*end` is changed if not
+ * all had their turn. */
+sn_status sn_engine_job_levels(struct sn_engine *e, enum sn_campaign_end *end,
+			       struct sn_error *err);
+/** Cancels those that were submitted and are not over. */
+sn_status sn_engine_job_levels_cancel(struct sn_engine *e, struct sn_error *err);
+/** Cancels all jobs of runs that were submitted and are not over; their runs are cancelled. */
 sn_status sn_engine_jobs_cancel(struct sn_engine *e, struct sn_error *err);
 
 #endif

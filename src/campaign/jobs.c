@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/progress.h"
+#include "campaign/level.h"
 #include "campaign/values.h"
 
 enum {
@@ -178,6 +179,11 @@ static const char *const end_names[] = { [SN_CHILD_ENDED] = "ended",
 					 [SN_CHILD_TIMED_OUT] = "timed_out",
 					 [SN_CHILD_STOPPED] = "stopped" };
 
+const char *sn_job_level_name(struct sn_arena *arena, const char *experiment, uint32_t submission)
+{
+	return sn_arena_printf(arena, "%s.level%u", experiment, submission);
+}
+
 bool sn_job_claim(const char *experiment)
 {
 	struct sn_text path = { 0 };
@@ -289,6 +295,29 @@ static sn_status run_go(const struct sn_campaign *c, const struct sn_campaign_at
 	return report_write(path, *end, code, err);
 }
 
+/* The same of the level that this job adds to a run. */
+static sn_status level_go(const struct sn_campaign *c, const struct sn_campaign_attempt *a,
+			  const char *build, const char *sonde, const sigset_t *signals,
+			  enum sn_child_end *end, struct sn_error *err)
+{
+	struct sn_arena *arena = &c->state->arena;
+	const char *path = sn_arena_printf(arena, "%s/%s", c->path, a->experiment);
+	const char *claim = sn_job_level_name(arena, path, a->level_submission);
+	struct sn_child child;
+	int code = 0;
+	sn_status status;
+
+	if (!sn_job_claim(claim))
+		return SN_OK;
+	status = sn_campaign_level_start(c->plan, &c->plan->configurations.items[a->configuration],
+					 build, sonde, path, signals, arena, &child, err);
+	if (status != SN_OK)
+		return status;
+	sn_child_go(&child, true);
+	*end = sn_child_wait(&child, c->plan->timeout_s * SN_LEVEL_RUNS_MOST, &code);
+	return report_write(claim, *end, code, err);
+}
+
 static sn_status known_wait(const char *folder, uint32_t submission, struct sn_error *err)
 {
 	double until = sn_now_s() + KNOWN_S;
@@ -335,6 +364,10 @@ sn_status sn_job_run(const char *folder, uint32_t submission, const char *sonde,
 		    a->configuration < c->state->configurations)
 			status = run_go(c, a, build_folder_of(c, a->configuration, builds), sonde,
 					&signals, &end, err);
+		else if (a->level_submission == submission && a->state == SN_RUN_DONE &&
+			 a->experiment && a->configuration < c->state->configurations)
+			status = level_go(c, a, build_folder_of(c, a->configuration, builds), sonde,
+					  &signals, &end, err);
 	}
 	sn_campaign_free(c);
 	return status;

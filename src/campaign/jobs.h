@@ -7,8 +7,9 @@
  *	jobs/N/known                   made when the state has all runs of the job
  *	runs/NAME.job/                 made by who runs the run, or gave it up: one of both can
  *	runs/NAME.job/end              how its command ended, in one line
+ *	runs/NAME.levelN.job/          the same of the level that job N adds to the run
  *
- * The runs of a job are those of the state with its number (`submission`). A job that the
+ * The runs of a job are those of the state with its number (`submission`, `level_submission`). A job that the
  * state does not know runs nothing: so one that was submitted by a campaign that was killed then does no harm.
  */
 #ifndef SN_CAMPAIGN_JOBS_H
@@ -57,6 +58,9 @@ sn_status sn_job_make_known(const char *folder, uint32_t submission, const char 
 /** Whether the state has all runs of a job. */
 bool sn_job_is_known(const char *folder, uint32_t submission);
 
+/** Where the claim and the report lie of a level that job `submission` adds to the experiment at this path; in the place of the
+ * experiment's path in what follows. */
+const char *sn_job_level_name(struct sn_arena *arena, const char *experiment, uint32_t submission);
 /** Takes a run, for good, whose experiment is at this path. False: somebody did. */
 bool sn_job_claim(const char *experiment);
 

@@ -539,3 +539,25 @@ void sn_last_words(const char *path, struct sn_text *out)
 				      words.length < LAST_MOST ? words.length : LAST_MOST);
 	sn_text_free(&words);
 }
+
+void sn_folder_clear(const char *path)
+{
+	struct sn_command_line line = { .directory = "/" };
+	struct sn_child child;
+	sigset_t signals;
+	int status;
+
+	/* a build may have made anything, so this is left to who knows how to remove it */
+	sn_vec_push(&line.words.items, "rm");
+	sn_vec_push(&line.words.items, "-rf");
+	sn_vec_push(&line.words.items, "--");
+	sn_vec_push(&line.words.items, path);
+	sn_vec_push(&line.words.items, NULL);
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGCHLD);
+	if (sn_child_start(&line, "/dev/null", "/dev/null", &signals, &child, NULL) == SN_OK) {
+		sn_child_go(&child, true);
+		sn_child_wait(&child, 0, &status);
+	}
+	sn_command_line_free(&line);
+}

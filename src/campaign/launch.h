@@ -61,6 +61,9 @@ enum sn_child_end { SN_CHILD_ENDED, SN_CHILD_TIMED_OUT, SN_CHILD_STOPPED };
  * for a signal. */
 enum sn_child_end sn_child_wait(struct sn_child *child, double timeout_s, int *status);
 
+/** Removes a folder with what is in it, if it is there. */
+void sn_folder_clear(const char *path);
+
 /** Ends what is left of a run whose campaign was killed: the group of `pid`, if it is still the process
  * that began at `start` on this boot. */
 void sn_orphan_end(pid_t pid, uint64_t start, const char *boot);

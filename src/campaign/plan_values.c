@@ -145,12 +145,6 @@ static sn_status jobs_set(struct sn_plan_reader *r)
 		status = jobs_each_set(r);
 	if (status == SN_OK)
 		status = campaign_whole(r, C_PARALLEL, 1, 10000, &jobs->parallel);
-	if (status == SN_OK && r->plan->level > 1)
-		status = sn_plan_fault(
-			r, r->campaign_lines[C_LEVEL],
-			"level %u is not had in jobs of sbatch: leave it at 1, and add it to a "
-			"run by 'sonde analyze --from RUN'",
-			r->plan->level);
 	if (r->campaign[C_TEMPLATE] && *r->campaign[C_TEMPLATE])
 		jobs->template = sn_plan_below(r, r->folder, r->campaign[C_TEMPLATE]);
 	return status;

@@ -193,6 +193,22 @@ static bool level_read(struct sn_campaign_state *s, const json_t *root)
 		return false;
 	a->level = wanted.level;
 	a->level_reason = text_of(s, root, "reason");
+	a->level_submission = 0;
+	return true;
+}
+
+static bool level_begin_read(struct sn_campaign_state *s, const json_t *root)
+{
+	struct sn_campaign_attempt wanted = { 0 }, *a;
+
+	if (!attempt_identify(s, root, &wanted) ||
+	    !number_of(root, "submission", INT32_MAX, &wanted.level_submission))
+		return false;
+	a = sn_campaign_state_last(s, wanted.configuration, wanted.block);
+	if (!a || a->attempt != wanted.attempt || a->state != SN_RUN_DONE)
+		return false;
+	a->level_submission = wanted.level_submission;
+	a->level_job = text_of(s, root, "job");
 	return true;
 }
 
@@ -237,6 +253,8 @@ static bool event_read(struct sn_campaign_state *s, const json_t *root)
 		return end_read(s, root);
 	if (!strcmp(event, "level"))
 		return level_read(s, root);
+	if (!strcmp(event, "level_begin"))
+		return level_begin_read(s, root);
 	if (!strcmp(event, "built"))
 		return built_read(s, root);
 	if (!strcmp(event, "added"))
@@ -553,6 +571,24 @@ sn_status sn_campaign_log_level(struct sn_campaign_log *log,
 				const struct sn_campaign_attempt *attempt, struct sn_error *err)
 {
 	struct event e = { "level", level_members, attempt };
+
+	return object_write(log, &e, err);
+}
+
+static void level_begin_members(struct sn_json *json, const void *context)
+{
+	const struct sn_campaign_attempt *a = context;
+
+	identity_members(json, a);
+	sn_json_member_string(json, "job", a->level_job);
+	sn_json_member_uint(json, "submission", a->level_submission);
+}
+
+sn_status sn_campaign_log_level_begin(struct sn_campaign_log *log,
+				      const struct sn_campaign_attempt *attempt,
+				      struct sn_error *err)
+{
+	struct event e = { "level_begin", level_begin_members, attempt };
 
 	return object_write(log, &e, err);
 }

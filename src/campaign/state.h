@@ -66,7 +66,9 @@ struct sn_campaign_attempt {
 		pid_start; /* its start in clock ticks since boot, which tells it from a later one */
 	struct sn_run_facts facts;
 	uint32_t level; /* what was measured of it: 1 when done, 2 or 3 when added; else 0 */
-	const char *level_reason; /* why it is not more; NULL: nothing to say */
+	const char *level_reason;  /* why it is not more; NULL: nothing to say */
+	uint32_t level_submission; /* of the job that adds it, as `submission`; 0: none does */
+	const char *level_job;
 };
 
 struct sn_campaign_built {
@@ -136,6 +138,10 @@ sn_status sn_campaign_log_begin(struct sn_campaign_log *log,
 				const struct sn_campaign_attempt *attempt, struct sn_error *err);
 sn_status sn_campaign_log_end(struct sn_campaign_log *log,
 			      const struct sn_campaign_attempt *attempt, struct sn_error *err);
+/** That a job was submitted which adds the level. */
+sn_status sn_campaign_log_level_begin(struct sn_campaign_log *log,
+				      const struct sn_campaign_attempt *attempt,
+				      struct sn_error *err);
 /** Its level: what was added to a run that is done, or why it could not be. */
 sn_status sn_campaign_log_level(struct sn_campaign_log *log,
 				const struct sn_campaign_attempt *attempt, struct sn_error *err);

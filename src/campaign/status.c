@@ -49,7 +49,11 @@ static void attempt_row(const struct sn_campaign *c, const struct sn_campaign_at
 	if (a->level)
 		sn_table_set_int(table, SN_STATUS_LEVEL, a->level);
 	sn_table_set_text(table, SN_STATUS_REASON,
-			  a->reason || !a->level_reason
+			  a->level_submission
+				  ? sn_arena_printf(&c->state->arena, "job %s adds level %u",
+						    a->level_job ? a->level_job : "?",
+						    c->plan->level)
+			  : a->reason || !a->level_reason
 				  ? a->reason
 				  : sn_arena_printf(&c->state->arena, "level %u is missing: %s",
 						    c->plan->level, a->level_reason));

@@ -144,7 +144,7 @@ for text, head, words in (('{comand}\n', '', "bad.sh:1: there is nothing to fill
     t.check(run.returncode and words in run.stderr and run.stderr.count('\n') == 1 and not os.path.exists('bad'), f'{words} is told before anything runs', run.stderr)
 for text, words in (('launcher = sbatch --wrap {command}', "'step'"), ('jobs = block', 'it needs launcher = sbatch'),
                     ('launcher = sbatch\njobs = some', 'jobs is run, block or all'), ('launcher = sbatch\nparallel = 0', 'parallel takes a whole number'),
-                    ('launcher = sbatch\nlevel = 2', "'sonde analyze --from RUN'"), ('launcher = sbatch\nstep = sbatch', 'step is local, mpirun, srun'),
+                    ('launcher = sbatch\nstep = sbatch', 'step is local, mpirun, srun'),
                     ('launcher = sbatch\ntemplat = x', "did you mean 'template'?")):
     with open('bad.ini', 'w') as out:
         out.write(f'[campaign]\n{text}\n[default]\nprogram = ./app\n')
@@ -290,12 +290,60 @@ run = t.run('campaign', 'resume', 'hangs')
 once('hangs', 'resume takes in what ended meanwhile')
 t.equal(open('starts').read(), before, 'and runs nothing')
 
+# ---- levels ----
+
+
+def levels(campaign):
+    return collections.Counter((r['configuration'], r['level']) for r in status(campaign) if r['level'] == 2)
+
+
+run = t.run('campaign', 'run', plan('levels', 'jobs = all\nlevel = 2\ntimeout = 30'), '-o', 'levels')
+rows = status('levels')
+t.check(run.returncode == 0 and sorted(levels('levels').values()) == [1, 1] and all(r['state'] == 'done' for r in rows),
+        'level 2 in jobs: one run of each configuration has it', run.stderr, rows)
+scripts = sorted(glob.glob('levels/jobs/*/script'))
+t.check(len(scripts) == 3 and '--time=7\n' in open(scripts[-1]).read(), 'in jobs of their own, with time for it', scripts, open(scripts[-1]).read())
+folder = next(r['experiment'] for r in rows if r['level'] == 2)
+t.check(len(t.show('instances', experiment='levels/' + folder)['rows']) > 0, 'and its loops have instances')
+run = t.run('archive', 'levels', '-o', 'levels.sonde')
+done = t.run('campaign', 'status', 'levels.sonde', '--format', 'json')
+t.check(run.returncode == 0 and [r['level'] for r in json.loads(done.stdout)['runs']] == [r['level'] for r in rows], 'an archive has them', run.stderr, done.stderr)
+
+one = begin(plan('level-ends', 'jobs = block\nlevel = 2', seconds='3', repeat=1, cases='a'), 'level-ends')
+wait_for('status says which job adds a level',
+         lambda: os.path.exists('level-ends/state.jsonl') and [r['reason'] for r in status('level-ends') if 'adds level 2' in (r['reason'] or '')])
+job = status('level-ends')[0]['reason'].split()[1]
+wait_for('it begins', lambda: glob.glob('level-ends/runs/*.level*.job'))
+slurm_end(job, 'NODE_FAIL')
+told = one.communicate()[1]
+t.check(one.returncode == 3 and status('level-ends')[0]['reason'] == f'level 2 is missing: its job {job} ended while it was added' and
+        status('level-ends')[0]['state'] == 'done', 'a node that fails meanwhile: the run stays, the level is missing', status('level-ends'), told)
+one = begin(None, 'level-ends', verb='resume')
+wait_for('resume submits it again', lambda: 'adds level 2' in (status('level-ends')[0]['reason'] or ''))
+one.kill()
+one.communicate()
+run = t.run('campaign', 'resume', 'level-ends')
+t.check(run.returncode == 0 and status('level-ends')[0]['level'] == 2 and len(glob.glob('level-ends/runs/*.level*.job/end')) == 1,
+        'a killed campaign takes in what the job adds, and submits no second one', run.stderr, status('level-ends'), glob.glob('level-ends/runs/*'))
+one = begin(plan('level-cancel', 'jobs = block\nlevel = 2', seconds='3', repeat=1, cases='a'), 'level-cancel')
+wait_for('it begins', lambda: glob.glob('level-cancel/runs/*.level*.job'))
+one.kill()
+one.communicate()
+job = status('level-cancel')[0]['reason'].split()[1]
+done = t.run('campaign', 'cancel', 'level-cancel')
+t.check(done.returncode == 0 and open(f'{root}/jobs/{job}/state').read() == 'CANCELLED' and
+        status('level-cancel')[0]['reason'].startswith('level 2 is missing: '), 'cancel cancels the job of a killed campaign', status('level-cancel'), done.stderr)
+say('refuse', 'no')
+refused = t.run('campaign', 'resume', 'level-cancel')
+unsay('refuse')
+t.check(refused.returncode == 3 and 'sbatch refused its job: ' in status('level-cancel')[0]['reason'], 'what sbatch refuses is told', status('level-cancel'), refused.stderr)
+
 # ---- killed at random, gone on with ----
 chance = random.Random(196)
-for each in ('run', 'block', 'all'):
+for each in ('run', 'block', 'all', 'levels'):
     folder = f'killed-{each}'
     os.remove('starts')
-    path, kills = plan(folder, f'jobs = {each}', seconds='0.2'), 0
+    path, kills = plan(folder, 'jobs = all\nlevel = 2' if each == 'levels' else f'jobs = {each}', seconds='0.2'), 0
     one = begin(path, folder)
     wait_for('it begins', lambda: os.path.exists(folder + '/state.jsonl') or one.poll() is not None)
     for _ in range(KILLS):
@@ -306,6 +354,10 @@ for each in ('run', 'block', 'all'):
         one = begin(None, folder, verb='resume')
     told = one.communicate()[1]
     once(folder, f'killed {kills} times: no run is lost and none is doubled', told)
+    if each == 'levels':
+        t.check(one.returncode == 0 and sorted(levels(folder).values()) == [1, 1] and not [r for r in status(folder) if r['reason']],
+                'nor a level', status(folder), told)
+        break
     counts = collections.Counter(open('starts').read().splitlines())
     attempts = collections.Counter(r['configuration'].split('=')[1] for r in status(folder) if r['state'] == 'done' or r['experiment'])
     t.check(one.returncode == 0 and all(counts[f'0.2 {name}'] <= attempts[name] for name in 'ab'), 'nothing ran that the campaign does not know',
