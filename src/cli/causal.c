@@ -653,42 +653,6 @@ static void free_all(struct sn_cli_causal *c)
 	sn_text_free(&c->point_plan);
 }
 
-static void tell(const struct sn_cli_causal *c)
-{
-	if (c->is_interrupted && !c->log->trials.count)
-		sn_cli_causal_say(
-			c,
-			"interrupted before the first experiment was made: sonde causal --from %s -- ... "
-			"makes them",
-			c->experiment.chars);
-	else if (c->is_interrupted)
-		sn_cli_causal_say(
-			c,
-			"interrupted: the answers rest on %zu experiment%s; sonde causal --from %s -- ... "
-			"adds more",
-			c->log->trials.count, c->log->trials.count == 1 ? "" : "s",
-			c->experiment.chars);
-	if (c->log->threads <= 1 && !*c->log->refused)
-		sn_cli_causal_say(
-			c, "one thread is at work: its profile says it all, by Amdahl's law; the "
-			   "experiments only repeat it");
-	if (c->session.end == SN_CAUSAL_REFUSED)
-		sn_cli_causal_say(
-			c,
-			"experiments ended before their time, as they cannot answer; --force makes "
-			"them all the same");
-	if (sn_causal_queued_share(c->log) > SN_CAUSAL_QUEUED_MOST)
-		sn_cli_causal_say(
-			c,
-			"threads waited for CPUs %.0f %% of the time in which they wanted one: %s; run fewer "
-			"threads than CPUs, or other programs later",
-			100 * sn_causal_queued_share(c->log),
-			sn_causal_queued_share(c->log) > SN_CAUSAL_QUEUED_REFUSED
-				? "no effect is told"
-				: "effects come out too small");
-	sn_cli_causal_say(c, "%s; sonde show causal %s", c->experiment.chars, c->experiment.chars);
-}
-
 static int causal_run(const struct sn_args *args)
 {
 	struct sn_cli_causal c = { .args = args };
@@ -720,7 +684,7 @@ static int causal_run(const struct sn_args *args)
 		status = make_runs(&c, &err);
 	}
 	if (status == SN_OK && c.log)
-		tell(&c);
+		sn_cli_causal_tell(&c);
 	else if (err.sentence[0])
 		sn_error_print(&err);
 	code = c.is_shown ? c.exit_code : SN_EXIT_NOT_MEASURED;

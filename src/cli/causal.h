@@ -41,6 +41,10 @@ void sn_cli_causal_say(const struct sn_cli_causal *c, const char *format, ...)
 /** What --target names, all of them between commas; NULL: nothing. */
 const char *sn_cli_causal_targets(const struct sn_cli_causal *c);
 
+/* causal_tell.c */
+/** What came of it: the answers, what makes them worse, and where they are. */
+void sn_cli_causal_tell(const struct sn_cli_causal *c);
+
 /* causal_beats.c */
 /** For struct sn_steer of the first run: says soon that there is no heartbeat of the name, and which there are. */
 void sn_cli_causal_watch_beats(struct sn_steer *steer);

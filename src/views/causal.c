@@ -242,6 +242,27 @@ static void put_carried(const struct sn_causal_answers *answers, FILE *out)
 			sn_seconds(answers->settle_ns));
 }
 
+/* What a step is, and how long it takes. */
+static void put_progress(const struct sn_causal_log *log, double rate_per_s, FILE *out)
+{
+	struct sn_text name = { 0 };
+
+	sn_text_add_printable(&name, log->name, strlen(log->name));
+	if (!strcmp(log->kind, "end"))
+		fputs(", each a whole run", out);
+	else
+		fprintf(out, ", progress by %s '%s'",
+			!strcmp(log->kind, "site")	? "arrivals at"
+			: !strcmp(log->kind, "latency") ? "the latency of"
+							: "heartbeat",
+			name.chars);
+	if (!isnan(rate_per_s) && !strcmp(log->kind, "end"))
+		fprintf(out, " (%.3g s without delays)", 1 / rate_per_s);
+	else if (!isnan(rate_per_s))
+		fprintf(out, ", %.1f steps a second without delays", rate_per_s);
+	sn_text_free(&name);
+}
+
 static void put_foot(const struct sn_view_input *input, FILE *out)
 {
 	struct sn_error err;
@@ -272,8 +293,7 @@ static void put_foot(const struct sn_view_input *input, FILE *out)
 	fprintf(out, " %zu experiment%s in %zu run%s", log->trials.count,
 		log->trials.count == 1 ? "" : "s", log->runs.count,
 		log->runs.count == 1 ? "" : "s");
-	if (!isnan(answers.rate_per_s))
-		fprintf(out, ", %.1f steps a second without delays", answers.rate_per_s);
+	put_progress(log, answers.rate_per_s, out);
 	if (!isnan(answers.false_alarm_rate))
 		fprintf(out, ", false alarms among baselines %.0f %%",
 			100 * answers.false_alarm_rate);

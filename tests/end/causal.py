@@ -347,6 +347,8 @@ t.equal({tuple(row) for row in answer['rows']},
         {('kind', 'name', 'loop', 'function', 'file', 'line_first', 'line_last', 'cpu_share', 'verdict', 'slope',
           'slope_low', 'slope_high', 'points', 'reason')}, "a row's members")
 t.check(all((row['verdict'] == 'unknown') == (row['reason'] is not None) for row in answer['rows']), 'which say why nothing is known', answer)
+# a machine that is so busy that no effect is told has no answers
+t.equal(all(f'sonde:  {row["name"]} (' in run.stderr for row in answer['rows']), any(row['points'] for row in answer['rows']), 'the command says its answers')
 shares = {row['name']: row['cpu_share'] for row in answer['rows']}
 t.within(shares.get('hot'), 0.75, 0.1, 'three quarters of the CPU time are in one of two')
 log = trials('x-alone')
@@ -368,6 +370,7 @@ for view in ('loops', 'functions'):
 t.run('causal', '--force', '--from', 'x-alone', '--target', 'hot,#1', '--max-time', '0.3', '--runs', '1', '--', alone, '40')
 t.equal(t.show('causal', experiment='x-alone')['runs'], answer['runs'] + 1, 'later runs add to it')
 text = t.run('show', 'causal', 'x-alone').stdout
+t.check("progress by heartbeat 'step'" in text, 'the text says what a step is', text)
 t.check("Amdahl's law" in text and re.search(r'\d experiments? in \d', text), 'the text says what was done', text)
 summary = t.show('summary', experiment='x-alone')
 t.check('sonde show causal' in summary.get('causal', ''), 'the summary has a sentence', summary.get('causal'))
@@ -383,9 +386,12 @@ if browser.find():
         drawn = page.evaluate('''[...document.querySelectorAll('figure')].map((f) => [f.querySelector('b').textContent,
             f.querySelectorAll('circle').length, f.querySelector('polyline')?.getAttribute('points').split(' ').length ?? 0,
             f.querySelectorAll('p').length])''')
+        told = page.evaluate("[...document.querySelectorAll('figure p')].map((p) => p.textContent)")
         rows = t.show('causal', experiment='x-alone')['rows']  # without points where the machine is so busy that no effect is told
-        want = [[row['name'], len(row['points']), len(row['points']) + 1, 0] if row['points'] else [row['name'], 0, 0, 1] for row in rows]
-        t.equal(sorted(drawn), sorted(want), 'its curve, through the origin, or why there is none')
+        want = [[row['name'], len(row['points']), len(row['points']) + 1 if row['points'] else 0, 1] for row in rows]
+        t.equal(sorted(drawn), sorted(want), 'its curve, through the origin, where there is one, and a sentence')
+        t.check(all(sentence in text for sentence in told), 'which is that of the text', told, text)
+        t.check(page.evaluate("document.querySelector('main').textContent.includes(\"progress by heartbeat 'step'\")"), 'and what holds of all experiments', page.errors)
         page = chromium.open('file://' + os.path.abspath('alone.html') + '#/loop')
         t.check(page.wait("document.body.textContent.includes('what a faster piece of code would bring')"), 'as has the page of a loop', page.errors)
         t.check(not page.evaluate("document.querySelector('main').textContent.includes('{\"speedup\"')"), 'in words')
@@ -509,7 +515,7 @@ for name, head, compiler, flags, before in (('team', TEAM, 'gcc', ('-fopenmp',),
     experiment, _ = recorded('below-' + name, *before, below, '25')
     for attempt in range(12):  # one run has room for both codes; on a loaded machine it has few samples
         run = t.run('causal', '--force', '-q', '--from', experiment, '--progress', 'step', '--target', 'exchange', '--target', 'main', '--with-callees',
-                    '--speedups', '50', '--max-time', '30', '--runs', '1', '--', *before, below, '200')
+                    '--speedups', '50', '--max-time', '30', '--runs', '1', '--', *before, below, '160')
         made = trials(experiment).get('trial', [])
         (steps, samples, hits), (main_steps, main_samples, main_hits) = (
             [sum(int(row[column]) for row in made if row[2] == code) for column in (5, 8, 9)] for code in '01')
@@ -888,7 +894,7 @@ int main(int count, char **words)
 	return 3;
 }''')
 recorded('often', often, '100')
-run = t.run('causal', '--force', '--from', 'x-often', '--progress', 'turn', '--target', 'hot', '--speedups', '100', '--max-time', '3', '--runs', '1', '--', often, '1200')
+run = t.run('causal', '--force', '--from', 'x-often', '--progress', 'turn', '--target', 'hot', '--speedups', '100', '--max-time', '3', '--runs', '1', '--', often, '800')
 t.equal((run.returncode, run.stdout), (3, 'as ever\n'), 'inserted code leaves output and exit status')
 answer = t.show('causal', experiment='x-often')
 made = [[float(value) for value in row] for row in trials('x-often')['trial']]
@@ -907,7 +913,7 @@ one_of_two = program('one_of_two', r'''
 void turn(void); __asm__(".text\n.type turn, @function\nturn: movl $0x11223344, %eax\nret\n.size turn, .-turn\n");
 int main(int count, char **words)
 {
-	for (int i = 0; i < atoi(words[count - 1]); i++) { hot(10000000); if (words[1][0] == 't') turn(); }
+	for (int i = 0; i < atoi(words[count - 1]); i++) { hot(4000000); if (words[1][0] == 't') turn(); }
 	return 3;
 }''')
 code = open(one_of_two, 'rb').read()
