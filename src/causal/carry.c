@@ -6,9 +6,11 @@
 #include "causal/carry.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "base/stats.h"
+#include "causal/estimate.h"
 
 /* The chance that something is said to be carried over where nothing is. */
 #define CHANCE_OF_ALL 0.01
@@ -134,7 +136,27 @@ static int64_t longer_than(const struct sn_causal_log *log, int64_t settle_ns)
 	return next_ns;
 }
 
-int64_t sn_causal_settled_ns(const struct sn_causal_log *log, double *carried)
+/* Whether answers can rest on what settled for so long: a longer time that a few experiments have tried is no reason to
+ * forget all others. */
+static bool are_enough(const struct sn_causal_log *log, int64_t settle_ns)
+{
+	size_t least = SIZE_MAX;
+
+	for (size_t c = 0; c < log->candidates.count; c++) {
+		size_t count = 0;
+
+		for (size_t i = 0; i < log->trials.count; i++)
+			count += log->trials.items[i].candidate == (int32_t)c &&
+				 log->trials.items[i].settle_ns >= settle_ns;
+		if (count && count < least)
+			least = count;
+	}
+	return least != SIZE_MAX && least >= SN_CAUSAL_BLOCKS_LEAST;
+}
+
+/* The shortest time of the log at which nothing is carried over, or else the longest; `is_for_answers`: of those that have
+ * experiments enough. */
+static int64_t settled_ns(const struct sn_causal_log *log, bool is_for_answers, double *carried)
 {
 	int64_t settle_ns = longer_than(log, 0), longer_ns;
 
@@ -143,20 +165,26 @@ int64_t sn_causal_settled_ns(const struct sn_causal_log *log, double *carried)
 	if (log->kind[0] == 'e')
 		return settle_ns;
 	while ((*carried = sn_causal_carried(log, settle_ns)) > 0 &&
-	       (longer_ns = longer_than(log, settle_ns)) > 0)
+	       (longer_ns = longer_than(log, settle_ns)) > 0 &&
+	       (!is_for_answers || are_enough(log, longer_ns)))
 		settle_ns = longer_ns;
 	return settle_ns;
+}
+
+int64_t sn_causal_settled_ns(const struct sn_causal_log *log, double *carried)
+{
+	return settled_ns(log, true, carried);
 }
 
 int64_t sn_causal_settle_next_ns(const struct sn_causal_log *log)
 {
 	double carried;
-	int64_t settled_ns = sn_causal_settled_ns(log, &carried);
+	int64_t settled = settled_ns(log, false, &carried);
 
-	if (settled_ns < SN_CAUSAL_SETTLE_LEAST_NS)
+	if (settled < SN_CAUSAL_SETTLE_LEAST_NS)
 		return SN_CAUSAL_SETTLE_LEAST_NS;
 	if (!(carried > 0))
-		return settled_ns;
-	return settled_ns < SN_CAUSAL_SETTLE_NEXT_NS ? SN_CAUSAL_SETTLE_NEXT_NS
-						     : SN_CAUSAL_SETTLE_MOST_NS;
+		return settled;
+	return settled < SN_CAUSAL_SETTLE_NEXT_NS ? SN_CAUSAL_SETTLE_NEXT_NS
+						  : SN_CAUSAL_SETTLE_MOST_NS;
 }

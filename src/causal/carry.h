@@ -21,7 +21,7 @@ double sn_causal_carried(const struct sn_causal_log *log, int64_t settle_ns);
 
 /**
  * From which settling time on experiments count: the shortest at which nothing is carried over, or else the
- * longest of the log. `carried` gets what is carried over with it.
+ * longest of which each candidate that has some has enough for a verdict. `carried` gets what is carried over with it.
  */
 int64_t sn_causal_settled_ns(const struct sn_causal_log *log, double *carried);
 

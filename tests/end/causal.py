@@ -955,7 +955,11 @@ t.equal([row[0] for row in trials(experiment)['candidate']], ['region', 'functio
 # two commands at once do not see each other
 at_once = [subprocess.Popen([t.sonde, 'causal', '--force', '-q', '--target', 'hot', '--speedups', '100', '--max-time', '1', '--runs', '1', '-o', f'x-once{i}',
                              '--', pair, '20'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for i in range(2)]
-t.equal([(p.communicate(timeout=120)[0], p.returncode) for p in at_once], [('done\n', 3)] * 2, 'two causal runs at once')
+search = subprocess.Popen([t.sonde, 'search', '-q', '--restarts', '0', '-o', 'x-once-search', '--', pair, '20'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+t.equal([(p.communicate(timeout=120)[0], p.returncode) for p in at_once], [('done\n', 3)] * 2, 'two causal runs at once, and a search')
+found, said = search.communicate(timeout=120)
+t.check(search.returncode == 0 and found.startswith('done\n') and 'Search of x-once-search' in found, 'nor does a search beside them', found, said)
+t.equal([t.show('causal', experiment=f'x-once{i}')['runs'] for i in range(2)], [1, 1], 'each has its own experiments')
 
 # ---- an end from outside: in the first run, in an experiment, once or again and again, by what cannot be caught ----
 deaf = program('deaf', r"""
