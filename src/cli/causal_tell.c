@@ -10,7 +10,8 @@ static void say_answers(const struct sn_cli_causal *c)
 	struct sn_causal_answers answers;
 
 	sn_causal_answers_find(c->log, &answers);
-	for (size_t i = 0; !answers.refusal && c->log->trials.count && i < answers.rows.count; i++) {
+	for (size_t i = 0; !answers.refusal && c->log->trials.count && i < answers.rows.count;
+	     i++) {
 		struct sn_text sentence = { 0 }, printable = { 0 };
 
 		sn_causal_sentence(c->log, &answers, &answers.rows.items[i], &sentence);
