@@ -174,6 +174,30 @@ static void option_add(struct sn_command_line *line, const char *name, const cha
 	word_add(line, value);
 }
 
+/* The launcher as one word for --launcher, so that each rank is measured on whatever host it is. NULL, and no fault: it is not all
+ * before the command. */
+static sn_status launcher_word(const struct sn_campaign_plan *plan,
+			       const struct sn_campaign_fill *fill, struct sn_arena *arena,
+			       const char **out, struct sn_error *err)
+{
+	struct sn_words words = { 0 };
+	struct sn_text text = { 0 };
+	sn_status status = words_fill(launcher_words(plan, fill->configuration, arena), fill, arena,
+				      &words, err);
+	size_t last = words.items.count ? words.items.count - 1 : 0;
+	bool is_before = status == SN_OK && last && !strcmp(words.items.items[last], "{command}");
+
+	for (size_t i = 0; is_before && i < last; i++) {
+		sn_text_add(&text, i ? " " : "");
+		sn_text_add_shell_word(&text, words.items.items[i]);
+		is_before = strcmp(words.items.items[i], "{command}") != 0;
+	}
+	*out = is_before ? sn_arena_strdup(arena, text.chars) : NULL;
+	sn_text_free(&text);
+	sn_vec_free(&words.items);
+	return status;
+}
+
 sn_status sn_campaign_level_command(const struct sn_campaign_plan *plan,
 				    const struct sn_campaign_configuration *configuration,
 				    const char *build_folder, const char *sonde,
@@ -189,13 +213,23 @@ sn_status sn_campaign_level_command(const struct sn_campaign_plan *plan,
 				      "--from",
 				      experiment };
 	struct sn_campaign_fill fill = { configuration, build_folder };
+	const char *launcher = NULL;
+	sn_status status = SN_OK;
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		word_add(out, words[i]);
 	option_add(out, "--loops", plan->loops);
 	option_add(out, "--exclude", plan->exclude);
+	if (configuration->ranks)
+		status = launcher_word(plan, &fill, arena, &launcher, err);
+	option_add(out, "--launcher", launcher);
 	word_add(out, "--");
-	return launch_add(plan, &fill, none, arena, out, err);
+	if (status != SN_OK || !launcher)
+		return status == SN_OK ? launch_add(plan, &fill, none, arena, out, err) : status;
+	status = program_add(&fill, none, arena, out, err);
+	words_end(out);
+	out->directory = configuration->directory;
+	return status == SN_OK ? environment_fill(&fill, arena, out, err) : status;
 }
 
 sn_status sn_campaign_build_command(const struct sn_campaign_configuration *configuration,

@@ -25,7 +25,8 @@ sn_status sn_campaign_command(const struct sn_campaign_plan *plan,
 			      struct sn_arena *arena, struct sn_command_line *out,
 			      struct sn_error *err);
 /** The words that add what the plan's level asks for to the experiment of a run, with the launcher behind them:
- * `sonde analyze --level N --from EXPERIMENT [--loops WHICH] [--exclude LOOPS] -- LAUNCHER PROGRAM ARGUMENTS`. Else as above. */
+ * `sonde analyze --level N --from EXPERIMENT [--loops WHICH] [--exclude LOOPS] -- LAUNCHER PROGRAM ARGUMENTS`, or where the plan has
+ * ranks `... --launcher LAUNCHER -- PROGRAM ARGUMENTS`. Else as above. */
 sn_status sn_campaign_level_command(const struct sn_campaign_plan *plan,
 				    const struct sn_campaign_configuration *configuration,
 				    const char *build_folder, const char *sonde,

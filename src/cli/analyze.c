@@ -11,14 +11,22 @@ static int analyze_run(const struct sn_args *args)
 	struct sn_record_result result = { 0 };
 	struct sn_error err;
 	int level, code;
-	sn_status status = sn_cli_levels_check(args, 2, &level, &err);
+	sn_status status;
 
+	if (sn_args_value(args, "step"))
+		return sn_cli_levels_step(args);
+	status = sn_cli_levels_check(args, 2, &level, &err);
 	if (status == SN_OK && level == 1)
 		status = sn_error_set(&err, SN_ERR_USAGE,
 				      "level 1 is 'sonde record' alone: --level takes 2 or 3");
 	if (status == SN_OK && !args->operand_count)
 		status = sn_error_set(&err, SN_ERR_USAGE,
 				      "what shall be run? sonde analyze --level 2 -- PROGRAM ARGS");
+	if (status == SN_OK && sn_args_value(args, "launcher") && !from)
+		status = sn_error_set(
+			&err, SN_ERR_USAGE,
+			"--launcher adds to an experiment of a launch: srun -n 4 sonde record -o E "
+			"./app, then sonde analyze --from E --launcher 'srun -n 4' -- ./app");
 	if (status == SN_OK && from && sn_args_value(args, "output"))
 		status = sn_error_set(
 			&err, SN_ERR_USAGE,
@@ -43,6 +51,10 @@ static const struct sn_option analyze_options[] = {
 	{ "from", 0, "EXPERIMENT",
 	  "add to this experiment of the same program; without it the program runs once more, first",
 	  NULL },
+	{ "launcher", 0, "COMMAND",
+	  "start the program by this, such as 'srun -n 4': each rank is measured, on any host",
+	  NULL },
+	{ "step", 0, "STEP", "of a rank that --launcher starts: the run that it is part of", NULL },
 	SN_RECORD_OPTIONS,
 	{ 0 },
 };
@@ -67,7 +79,9 @@ const struct sn_command sn_command_analyze = {
 			"sonde analyze --level 3 -- ./app -n 2000",
 			"four runs; the same with a summary and the page: sonde run --level 3 ./app",
 			"sonde analyze --level 2 --from @0 --loops cumulated:80 -- ./app -n 2000",
-			"add to the newest experiment, for the loops with 80 % of CPU time", NULL },
+			"add to the newest experiment, for the loops with 80 % of CPU time",
+			"sonde analyze --from @0 --launcher 'srun -n 4' -- ./app -n 2000",
+			"the same for four ranks, wherever srun starts them", NULL },
 	.stops_at_operand = true,
 	.run = analyze_run,
 };

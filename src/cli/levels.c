@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/progress.h"
 #include "base/text.h"
 #include "cli/analysis_options.h"
 #include "cli/loop_choice.h"
 #include "cli/loop_runs.h"
 #include "cli/record.h"
 #include "cli/same_program.h"
+#include "experiment/store.h"
 #include "experiment/unpack.h"
 #include "profile/companions.h"
 #include "record/launch_key.h"
@@ -34,6 +36,35 @@ static const struct step {
 	  SN_REWRITER_RECORDER | SN_REWRITER_INNERMOST, 50000000 },
 };
 enum { STEPS = sizeof(steps) / sizeof(*steps) };
+
+/* What a rank is told of its step: which, and what variants may add. */
+static void step_option(const struct step *step, uint32_t percent, struct sn_text *out)
+{
+	sn_text_addf(out, "--step=%s:%u", sn_companion_names[step->companion], percent);
+}
+
+static const struct step *step_read(const char *text, uint32_t *percent)
+{
+	for (size_t i = 0; text && i < STEPS; i++) {
+		const char *name = sn_companion_names[steps[i].companion];
+		size_t length = strlen(name);
+
+		if (strncmp(text, name, length) || text[length] != ':')
+			continue;
+		*percent = (uint32_t)strtoul(text + length + 1, NULL, 10);
+		return *percent && *percent <= 100 ? &steps[i] : NULL;
+	}
+	return NULL;
+}
+
+static struct sn_loop_run run_of(const struct step *step, uint32_t percent)
+{
+	return (struct sn_loop_run){ .command = "analyze",
+				     .variants = step->variants,
+				     .max_bytes = step->max_bytes,
+				     .is_one_of_nest = step->level == 3,
+				     .budget_percent = percent };
+}
 
 static sn_status budget_read(const struct sn_args *args, double *times, struct sn_error *err)
 {
@@ -127,20 +158,35 @@ static void say_left_out(const struct runs *runs, const struct step *step)
 		step->words, runs->times, times_spent(runs), step->level, runs->experiment);
 }
 
+/* The step in each rank of the launcher. */
+static sn_status step_launch(const struct runs *runs, const struct step *step, uint32_t percent,
+			     const char *into, struct sn_record_result *result,
+			     struct sn_error *err)
+{
+	struct sn_text option = { 0 };
+	int64_t began = (int64_t)sn_now_ns();
+	sn_status status;
+
+	step_option(step, percent, &option);
+	status = sn_cli_launch(runs->args, "analyze", option.chars, runs->experiment, into,
+			       &result->exit_code, err);
+	sn_text_free(&option);
+	result->elapsed_ns = (int64_t)sn_now_ns() - began;
+	if (status == SN_OK && sn_store_is_experiment(into))
+		sn_text_add(&result->experiment_path, into);
+	return status;
+}
+
 /* False: no further run is to follow. */
 static bool step_run(struct runs *runs, const struct step *step)
 {
-	struct sn_loop_run run = { .command = "analyze",
-				   .variants = step->variants,
-				   .max_bytes = step->max_bytes,
-				   .is_one_of_nest = step->level == 3 };
+	struct sn_loop_run run = run_of(step, variants_percent(runs));
 	struct sn_record_result result = { .exit_code = SN_EXIT_NOT_MEASURED };
 	struct sn_text into = { 0 };
 	struct sn_error err;
 	bool goes_on = true;
 	sn_status status;
 
-	run.budget_percent = variants_percent(runs);
 	if (!run.budget_percent) {
 		say_left_out(runs, step);
 		return true;
@@ -152,8 +198,10 @@ static bool step_run(struct runs *runs, const struct step *step)
 	sn_streams_rewind(runs->streams);
 	if (!runs->is_shown)
 		sn_streams_begin(runs->streams);
-	status = sn_cli_loop_run_of(runs->args, &run, runs->analysis, "top:10", into.chars, &result,
-				    &err);
+	status = sn_args_value(runs->args, "launcher")
+			 ? step_launch(runs, step, run.budget_percent, into.chars, &result, &err)
+			 : sn_cli_loop_run_of(runs->args, &run, runs->analysis, "top:10",
+					      into.chars, &result, &err);
 	sn_streams_end(runs->streams);
 	if (status != SN_OK) {
 		sn_error_print(&err);
@@ -255,4 +303,36 @@ int sn_cli_levels_add(const struct sn_args *args, int level, const char *experim
 	code = steps_run(args, level, experiment, &streams, true);
 	sn_streams_close(&streams);
 	return code;
+}
+
+int sn_cli_levels_step(const struct sn_args *args)
+{
+	const char *from = sn_args_value(args, "from"), *into = sn_args_value(args, "output");
+	struct sn_record_result result = { .exit_code = SN_EXIT_NOT_MEASURED };
+	struct sn_analysis *analysis = NULL;
+	struct sn_loop_run run;
+	struct sn_error err;
+	uint32_t percent = 0;
+	const struct step *step = step_read(sn_args_value(args, "step"), &percent);
+	sn_status status = SN_OK;
+
+	if (!step || !from || !into || !args->operand_count)
+		status = sn_error_set(&err, SN_ERR_USAGE,
+				      "--step is for the ranks that --launcher starts");
+	if (status == SN_OK)
+		status = sn_cli_loop_choice_check(args, &err);
+	if (status == SN_OK)
+		status = sn_cli_analysis_open(from, NULL, &analysis, &err);
+	if (status == SN_OK)
+		status =
+			sn_cli_check_same_program(analysis->experiment, args->operands, from, &err);
+	if (status == SN_OK) {
+		run = run_of(step, percent);
+		status = sn_cli_loop_run_of(args, &run, analysis, "top:10", into, &result, &err);
+	}
+	if (status != SN_OK)
+		sn_error_print(&err);
+	sn_text_free(&result.experiment_path);
+	sn_analysis_free(analysis);
+	return status == SN_OK ? result.exit_code : SN_EXIT_NOT_MEASURED;
 }

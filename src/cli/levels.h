@@ -24,6 +24,9 @@
 sn_status sn_cli_levels_check(const struct sn_args *args, int otherwise, int *level,
 			      struct sn_error *err);
 
+/** One of these runs, in a rank of a launch (--step): into --output, by the loops of --from. Returns the exit code. */
+int sn_cli_levels_step(const struct sn_args *args);
+
 /** Records as sn_cli_record does, the user's run, and then what the level asks for. */
 int sn_cli_levels_record(const struct sn_args *args, int level, struct sn_record_result *result);
 

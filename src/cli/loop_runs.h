@@ -47,6 +47,10 @@ void sn_cli_loop_run_kept(const struct sn_args *args, const struct sn_loop_run *
 			  const char *path);
 /** sn_cli_loop_run with --launcher: each start is one of the launcher, whose ranks are commands of their own. */
 int sn_cli_loop_run_launched(const struct sn_args *args, const struct sn_loop_run *run);
+/** Starts `LAUNCHER sonde COMMAND ... MORE --from FROM --output INTO -- OPERANDS`, with the words of --launcher and what else of the
+ * command line each rank's command needs. `more`: one further option; NULL: none. `*code` gets the launcher's exit code. */
+sn_status sn_cli_launch(const struct sn_args *args, const char *command, const char *more,
+			const char *from, const char *into, int *code, struct sn_error *err);
 /** --every K; 0 without it. */
 sn_status sn_cli_every(const struct sn_args *args, uint32_t *every, struct sn_error *err);
 

@@ -1,5 +1,5 @@
 /*
- * sonde vprof, decan and trace with --launcher: each start is one of the launcher, between whose words and the
+ * sonde vprof, decan, trace and analyze with --launcher: each start is one of the launcher, between whose words and the
  * program stands a command of ours, so that ranks are measured on whatever host they are. Which loops are hot
  * says a start of 'sonde record', unless an experiment does; the one that measures is this command with --from.
  */
@@ -67,9 +67,8 @@ static bool record_has(const char *name)
 /* What of the command line goes on to a command of each rank. */
 static void options_pass(const struct launched *l, bool is_record, word_vec *words)
 {
-	static const char *const ours[] = {
-		"launcher", "keep-text", "from", "output", "quiet", NULL
-	};
+	static const char *const ours[] = { "launcher", "keep-text", "from", "output",
+					    "quiet",	"budget",    NULL };
 
 	for (size_t i = 0; i < l->args->given_count; i++) {
 		const struct sn_given *given = &l->args->given[i];
@@ -129,8 +128,9 @@ static int start(char *const *words)
 	return code;
 }
 
-/* Starts the launcher with `command` of ours before the program. */
-static int launch(const struct launched *l, const char *command, const char *from, const char *into)
+/* Starts the launcher with `command` of ours before the program, with a further option of ours (NULL: none). */
+static int launch_with(const struct launched *l, const char *command, const char *more,
+		       const char *from, const char *into)
 {
 	bool is_record = !strcmp(command, "record");
 	word_vec words = { 0 };
@@ -142,6 +142,8 @@ static int launch(const struct launched *l, const char *command, const char *fro
 	word_add(&words, command);
 	options_pass(l, is_record, &words);
 	word_add(&words, "--quiet");
+	if (more)
+		word_add(&words, more);
 	if (from)
 		folder_add(&words, "from", from);
 	folder_add(&words, "output", into);
@@ -152,6 +154,11 @@ static int launch(const struct launched *l, const char *command, const char *fro
 	code = start(words.items);
 	sn_vec_free_owned(&words);
 	return code;
+}
+
+static int launch(const struct launched *l, const char *command, const char *from, const char *into)
+{
+	return launch_with(l, command, NULL, from, into);
 }
 
 static bool is_there(const char *path)
@@ -240,6 +247,29 @@ static int all_of_it(struct launched *l)
 	return measure(l);
 }
 
+static sn_status own_path(struct launched *l, struct sn_error *err)
+{
+	return readlink("/proc/self/exe", l->own, sizeof(l->own) - 1) < 0
+		       ? sn_error_errno(err, "cannot find this command's own file")
+		       : SN_OK;
+}
+
+sn_status sn_cli_launch(const struct sn_args *args, const char *command, const char *more,
+			const char *from, const char *into, int *code, struct sn_error *err)
+{
+	struct launched l = { .args = args };
+	sn_status status =
+		sn_cli_launcher_read("launcher", sn_args_value(args, "launcher"), &l.launcher, err);
+
+	if (status != SN_OK)
+		return status;
+	status = own_path(&l, err);
+	if (status == SN_OK)
+		*code = launch_with(&l, command, more, from, into);
+	wordfree(&l.launcher);
+	return status;
+}
+
 int sn_cli_loop_run_launched(const struct sn_args *args, const struct sn_loop_run *run)
 {
 	struct launched l = { .args = args, .run = run };
@@ -252,8 +282,7 @@ int sn_cli_loop_run_launched(const struct sn_args *args, const struct sn_loop_ru
 		sn_error_print(&err);
 		return code;
 	}
-	if (readlink("/proc/self/exe", l.own, sizeof(l.own) - 1) < 0) {
-		sn_error_errno(&err, "cannot find this command's own file");
+	if (own_path(&l, &err) != SN_OK) {
 		sn_error_print(&err);
 	} else {
 		sn_streams_open(&l.streams);

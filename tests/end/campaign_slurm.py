@@ -187,13 +187,15 @@ t.check(run.returncode == 0 and '#SBATCH --ntasks=2\n' in text, 'ranks by srun i
 t.equal([len(t.show('processes', experiment=f"ranks/{rows[f'ranks={n}']['experiment']}")['rows']) for n in (1, 2) if run.returncode == 0], [1, 2],
         'and each run has its ranks')
 
-for name, more in (('levels', '[sweep]\nenvironment.CASE = a b\n'),):
+for name, more in (('levels', '[sweep]\nenvironment.CASE = a b\n'), ('level-ranks', 'ranks = 2\n')):
     run = t.run('campaign', 'run', plan(name, 'jobs = all\nlevel = 2', more=more), '-o', name)
     rows = status(name)
     t.check(run.returncode == 0 and [r['level'] for r in rows].count(2) == len({r['configuration'] for r in rows}),
             f'{name}: level 2 of one run of each configuration, in a job', run.stderr, rows)
     got = t.show('instances', experiment=f"{name}/{next((r['experiment'] for r in rows if r['level'] == 2), '')}") or {'rows': []}
     t.check(len(got['rows']) > 0, f'{name}: and its loops have instances', got)
+got = t.show('processes', experiment='level-ranks/' + next(r['experiment'] for r in rows if r['level'] == 2) + '/instances')['rows']
+t.equal(sorted(r['rank'] for r in got), [0, 1], 'of both ranks, which srun started')
 
 # ---- bad days ----
 run = t.run('campaign', 'run', plan('refused', repeat=1, more=''), '-o', 'refused',

@@ -169,6 +169,19 @@ for words, says in ((('--from', 'two', '--', 'sleep', '0'), 'is of'), (('--from'
     run = t.run('analyze', '--level', '2', *words)
     t.check(run.returncode == 125 and not run.stdout and says in run.stderr, f'analyze {says}', run)
 
+if t.has('mpirun.openmpi'):
+    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1')
+    launcher = 'mpirun.openmpi --oversubscribe -n 2'
+    t.command(*launcher.split(), t.sonde, 'record', '-q', '-o', 'launched', app, TIMES)
+    run = t.run('analyze', '-q', '--from', 'launched', '--launcher', launcher, '--', app, TIMES)
+    t.check(run.returncode == 0 and sorted(row['rank'] for row in t.show('processes', 'launched/instances')['rows']) == [0, 1] and
+            len(t.show('instances', 'launched')['rows']) > 0, 'analyze --launcher: loops of each rank have instances', run.returncode, run.stderr)
+else:
+    t.skip('analyze --launcher', 'mpirun.openmpi is not here')
+for words, says in ((('--launcher', 'x', '--', app), '--from E'), (('--step', 'instances:20', '--', app), 'that --launcher starts')):
+    run = t.run('analyze', *words)
+    t.check(run.returncode == 125 and says in run.stderr, f'analyze {words[0]}: {says}', run)
+
 # what was measured is on the first screen, in the place of what samples cannot tell
 with open('chase.c', 'w') as out:
     out.write(r'''
