@@ -120,9 +120,9 @@ def simple(metric):
 
 
 def exact(metric):
-    """What was waited, as far as it was polled or blocked for."""
+    """What was waited, all of it: samples see less of a rank that polls without a CPU."""
     inside = ['mpi_time r p0 t0 = .4', 'mpi_point r p0 t0 = .3', 'mpi_poll r p0 t0 = .1']
-    return ('function', [f'{metric} r p0 t0 = .6', 'wait_of_peer r p0 q1 = .6'] + inside, .4, [f'{metric} r p0 t0 = 0'] + inside)
+    return ('function', [f'{metric} r p0 t0 = .6', 'wait_of_peer r p0 q1 = .6'] + inside, .6, [f'{metric} r p0 t0 = 0'] + inside)
 
 
 RANKS = {
@@ -210,16 +210,23 @@ def in_turn(t):
 
 
 def no_cpu(t):
-    """Ranks that had a CPU for half of their collective calls: waits and transfers are told in that half, and add up to it."""
+    """Ranks that had a CPU for half of their collective calls: waits are told whole, transfers in that half, and all add up."""
     ranks = [{'process': p, 'threads': [0]} for p in (0, 1)]
     both = ('p0', 'p1')
     spent = {'mpi_barrier': .2, 'mpi_nxn': 0, 'mpi_reduce': 0, 'mpi_broadcast': 0, 'mpi_time': .2, 'barrier_elapsed': .4, 'nxn_elapsed': 0,
              'reduce_elapsed': 0, 'broadcast_elapsed': 0, 'wait_barrier': .3, 'wait_nxn': 0, 'wait_reduce': 0, 'wait_broadcast': 0,
-             'barrier_completion': .1, 'nxn_completion': 0}
+             'barrier_completion': .1, 'nxn_completion': 0, 'mpi_wait_delay': .15}
     rows = [f'{m} r {p} t0 = {v}' for m, v in spent.items() for p in both] + ['ranks = 2']
-    got = {name: judge(t, name, 'function', rows, ranks)[0] for name in ('WaitAtBarrier', 'TransferBound', 'BarrierCompletion', 'MPIExcessive')}
-    for name, severity in (('WaitAtBarrier', .15), ('TransferBound', .05), ('BarrierCompletion', .05)):
-        t.within(got[name]['severity'], severity, 1e-9, f'{name}: of elapsed time as much as samples saw of the calls')
+    rows += [f'{m} {p} t0 = {v}' for m, v in (('mpi_wait_delay', .15), ('run_delay', .2), ('off_cpu', .25), ('explained_wait', 0)) for p in both]
+    names = {'WaitAtBarrier': .3, 'TransferBound': .05, 'BarrierCompletion': .05, 'MPIExcessive': .35, 'Oversubscribed': .05, 'NotRunning': .1}
+    got = {name: judge(t, name, 'function', rows, ranks)[0] for name in names}
+    for name, severity in names.items():
+        t.within(got[name]['severity'], severity, 1e-9, f'{name}: of waits all of the time, of the rest as much as samples saw of the calls')
+    # by samples alone: all time without a CPU in MPI is that of its calls
+    rows = [f'{m} r {p} t0 = {v}' for m, each in (('mpi_time', (.4, .1)), ('mpi_barrier', (.2, .1)), ('mpi_delay', (.4, 0)), ('mpi_poll', (.1, 0)))
+            for p, v in zip(both, each)] + ['mpi_delay p0 t0 = .4', 'run_delay p0 t0 = .45', 'run_delay p1 t0 = 0', 'ranks = 2']
+    for name, severity in {'MPIExcessive': .8, 'WaitAtBarrier': .2, 'PollingWait': .2, 'Oversubscribed': .05}.items():
+        t.within(judge(t, name, 'function', rows, ranks)[0]['severity'], severity, 1e-9, f'{name}: by samples, stretched')
     t.equal(got['TransferBound']['confidence'], got['MPIExcessive']['confidence'], 'the confidence of a metric is known where no value of it is asked for')
 
 

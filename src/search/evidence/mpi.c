@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "profile/wait.h"
 #include "search/evidence/activity.h"
+#include "search/evidence/delays.h"
 #include "search/evidence/sources.h"
 
 enum column {
@@ -27,6 +29,7 @@ enum column {
 	NXN_ELAPSED,
 	REDUCE_ELAPSED,
 	BROADCAST_ELAPSED,
+	WAIT_DELAY,
 	/* counts from here on */
 	MESSAGES,
 	MESSAGE_BYTES,
@@ -37,8 +40,8 @@ static const char *const column_names[COLUMNS] = {
 	"late_sender",	  "late_receiver",	"wait_barrier",	   "wait_nxn",
 	"wait_reduce",	  "wait_broadcast",	"early_scan",	   "barrier_completion",
 	"nxn_completion", "small_message_time", "barrier_elapsed", "nxn_elapsed",
-	"reduce_elapsed", "broadcast_elapsed",	"messages",	   "message_bytes",
-	"small_messages"
+	"reduce_elapsed", "broadcast_elapsed",	"mpi_wait_delay",  "messages",
+	"message_bytes",  "small_messages"
 };
 static const char wait_of_peer[] = "wait_of_peer";
 
@@ -62,6 +65,11 @@ struct adding {
 	struct sn_map place_of, peer_of;
 	SN_VEC(struct place) places;
 	SN_VEC(struct peer) peers;
+	/* by thread of the run and activity: what calls took, what samples and blocked calls saw of that, and what
+	 * the thread waited in them */
+	struct in_calls {
+		double elapsed_s, seen_s, waited_s;
+	} * in_calls;
 };
 
 /* What an agent measures are whole executions of a phase: a call counts in that which it begins in. */
@@ -70,21 +78,31 @@ static bool is_within(const struct sn_recorded *r, const struct sn_mpi_event *ca
 	return !r->part || sn_spans_have(&r->profile->filter.spans, call->t0_ns);
 }
 
-/* NULL: nobody asks for what was called there. */
-static double *values_of(struct adding *a, uint32_t event)
+/* Of the run; SN_NONE: nobody asks for what was called there. */
+static uint32_t thread_of(const struct adding *a, uint32_t event)
 {
 	const struct sn_experiment *e = a->r->profile->experiment;
 	const struct sn_mpi_event *call = &a->mpi->events.items[event];
-	uint64_t thread = (uint64_t)a->first_thread[call->process] + call->thread, *at;
+	uint64_t thread = (uint64_t)a->first_thread[call->process] + call->thread;
 
 	if (call->stack >= a->r->profile->program->stack_count || thread >= e->threads.count ||
 	    e->threads.items[thread].process != call->process || !is_within(a->r, call) ||
 	    a->r->thread_members[thread] == SN_ALL)
+		return SN_NONE;
+	return (uint32_t)thread;
+}
+
+/* NULL: nobody asks for what was called there. */
+static double *values_of(struct adding *a, uint32_t event)
+{
+	uint32_t thread = thread_of(a, event), stack = a->mpi->events.items[event].stack;
+	uint64_t *at;
+
+	if (thread == SN_NONE)
 		return NULL;
-	at = sn_map_put(&a->place_of, thread << 32 | call->stack, NULL);
+	at = sn_map_put(&a->place_of, (uint64_t)thread << 32 | stack, NULL);
 	if (!*at) {
-		sn_vec_push(&a->places,
-			    (struct place){ .thread = (uint32_t)thread, .stack = call->stack });
+		sn_vec_push(&a->places, (struct place){ .thread = thread, .stack = stack });
 		*at = a->places.count;
 	}
 	return a->places.items[*at - 1].values;
@@ -151,9 +169,14 @@ static void waits_add(struct adding *a)
 
 /* ---- all of a kind of calls, as samples tell them apart ---- */
 
+static enum sn_activity activity_of(const struct sn_mpi_event *call)
+{
+	return sn_activity_of_mpi(sn_mpi_function_name(call->function));
+}
+
 static enum column elapsed_column_of(const struct sn_mpi_event *call)
 {
-	switch (sn_activity_of_mpi(sn_mpi_function_name(call->function))) {
+	switch (activity_of(call)) {
 	case SN_ACTIVITY_MPI_BARRIER:
 		return BARRIER_ELAPSED;
 	case SN_ACTIVITY_MPI_NXN:
@@ -176,6 +199,105 @@ static void elapsed_add(struct adding *a)
 		if (column != COLUMNS && call->t1_ns > call->t0_ns)
 			add(a, i, column, (double)(call->t1_ns - call->t0_ns) / 1e9);
 	}
+}
+
+/* ---- waiting without a CPU ---- */
+
+static struct in_calls *in_calls_of(struct adding *a, uint32_t thread, uint8_t activity)
+{
+	return &a->in_calls[(size_t)thread * SN_ACTIVITIES + activity];
+}
+
+/* Who asks again and again whether something has come waits all the while. */
+static double waited_s(const struct sn_mpi_event *call)
+{
+	int64_t waited_ns = activity_of(call) == SN_ACTIVITY_MPI_POLL ? call->t1_ns - call->t0_ns
+								      : call->wait_ns;
+
+	return fmax(0, (double)waited_ns / 1e9);
+}
+
+static void calls_see(struct adding *a)
+{
+	for (uint32_t i = 0; i < a->mpi->events.count; i++) {
+		const struct sn_mpi_event *call = &a->mpi->events.items[i];
+		uint32_t thread = thread_of(a, i);
+		struct in_calls *in;
+
+		if (thread == SN_NONE || call->t1_ns <= call->t0_ns)
+			continue;
+		in = in_calls_of(a, thread, (uint8_t)activity_of(call));
+		in->elapsed_s += (double)(call->t1_ns - call->t0_ns) / 1e9;
+		in->waited_s += waited_s(call);
+	}
+}
+
+static void samples_see(struct adding *a)
+{
+	const struct sn_recorded *r = a->r;
+	const struct sn_experiment *e = r->profile->experiment;
+
+	for (size_t i = 0; i < r->cells.count; i++) {
+		const struct sn_recorded_cell *cell = &r->cells.items[i];
+
+		in_calls_of(a, cell->thread, r->stacks[cell->stack].activity)->seen_s +=
+			(double)cell->cpu_ns / 1e9;
+	}
+	for (size_t i = 0; i < e->waits.count; i++) {
+		const struct sn_wait *wait = &e->waits.items[i];
+
+		if (wait->stack < r->profile->program->stack_count)
+			in_calls_of(a, wait->thread, r->stacks[wait->stack].activity)->seen_s +=
+				(double)sn_profile_wait_ns(r->profile, wait) / 1e9;
+	}
+}
+
+/* The share of the time in such calls in which the thread neither ran nor was blocked. */
+static double share_without_cpu(const struct in_calls *in)
+{
+	return in->elapsed_s > 0 ? fmax(0, 1 - in->seen_s / in->elapsed_s) : 0;
+}
+
+/* By thread: what of the waits without a CPU the kernel's account lets be. The caller frees. */
+static double *accounted_find(struct adding *a)
+{
+	size_t threads = a->r->profile->experiment->threads.count;
+	double *accounts_s = sn_delays_of_threads(a->r);
+
+	for (uint32_t t = 0; t < threads; t++) {
+		double sum_s = 0;
+
+		for (uint8_t k = 0; k < SN_ACTIVITIES; k++)
+			sum_s += in_calls_of(a, t, k)->waited_s *
+				 share_without_cpu(in_calls_of(a, t, k));
+		accounts_s[t] = sum_s > accounts_s[t] ? accounts_s[t] / sum_s : 1;
+	}
+	return accounts_s;
+}
+
+/* A rank that polls waits for another one, whether its poll has a CPU or not: it loses nothing by having none. */
+static void delays_add(struct adding *a)
+{
+	double *accounted;
+
+	a->in_calls = sn_alloc_zeroed((a->r->profile->experiment->threads.count + 1) *
+					      (size_t)SN_ACTIVITIES,
+				      sizeof(*a->in_calls));
+	calls_see(a);
+	samples_see(a);
+	accounted = accounted_find(a);
+	for (uint32_t i = 0; i < a->mpi->events.count; i++) {
+		const struct sn_mpi_event *call = &a->mpi->events.items[i];
+		uint32_t thread = thread_of(a, i);
+
+		if (thread != SN_NONE && waited_s(call) > 0)
+			add(a, i, WAIT_DELAY,
+			    waited_s(call) * accounted[thread] *
+				    share_without_cpu(
+					    in_calls_of(a, thread, (uint8_t)activity_of(call))));
+	}
+	free(accounted);
+	free(a->in_calls);
 }
 
 /* ---- operations: what is left once the last rank has come ---- */
@@ -258,6 +380,17 @@ static void messages_add(struct adding *a)
 
 /* ---- tables ---- */
 
+/* Of every thread, also where it is none: so it is seen that the run is traced. */
+static void threads_tell(const struct adding *a, uint32_t source)
+{
+	struct sn_recorded *r = a->r;
+	uint32_t column = sn_tables_column(r->tables, column_names[WAIT_DELAY], NULL);
+
+	for (uint32_t t = 0; t < r->profile->experiment->threads.count; t++)
+		if (r->thread_members[t] != SN_ALL)
+			sn_recorded_add(r, column, source, SN_ALL, t, 0, NAN, NAN);
+}
+
 /* At each region of the stack, and once of all of them together. */
 static void places_tell(const struct adding *a, uint32_t source)
 {
@@ -334,8 +467,10 @@ static void mpi_collect(struct sn_recorded *r)
 		first_threads_find(&a);
 		waits_add(&a);
 		elapsed_add(&a);
+		delays_add(&a);
 		completions_add(&a);
 		messages_add(&a);
+		threads_tell(&a, source);
 		places_tell(&a, source);
 		peers_tell(&a, source);
 	}
@@ -365,12 +500,14 @@ static const char *const given[] = { "late_sender",
 				     "nxn_elapsed",
 				     "reduce_elapsed",
 				     "broadcast_elapsed",
+				     "mpi_wait_delay",
 				     NULL };
 static const char *const times[] = {
 	"late_sender",	      "late_receiver",	"wait_barrier",	      "wait_nxn",
 	"wait_reduce",	      "wait_broadcast", "early_scan",	      "wait_of_peer",
 	"barrier_completion", "nxn_completion", "small_message_time", "barrier_elapsed",
-	"nxn_elapsed",	      "reduce_elapsed", "broadcast_elapsed",  NULL
+	"nxn_elapsed",	      "reduce_elapsed", "broadcast_elapsed",  "mpi_wait_delay",
+	NULL
 };
 
 const struct sn_source sn_source_mpi = {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "search/evidence/delays.h"
 #include "search/evidence/sources.h"
 
 enum column {
@@ -333,24 +334,6 @@ static struct seen *waiting_see(const struct sn_recorded *r)
 	return seen;
 }
 
-/* How long each thread had no CPU for want of one, by the account of what was measured; 0: not known. */
-static double *delays_see(const struct sn_recorded *r)
-{
-	const struct sn_experiment *e = r->profile->experiment;
-	double *delays_s = sn_alloc_zeroed(e->threads.count + 1, sizeof(*delays_s));
-
-	for (uint32_t i = 0; !r->part && i < e->threads.count; i++)
-		delays_s[i] = fmax(0, (double)e->threads.items[i].account.wait_cpu_ns / 1e9);
-	for (size_t i = 0; r->part && i < r->part->threads.count; i++) {
-		uint32_t thread = sn_recorded_part_thread(r, &r->part->threads.items[i]);
-
-		if (thread != SN_NONE)
-			delays_s[thread] +=
-				fmax(0, (double)r->part->threads.items[i].wait_cpu_ns / 1e9);
-	}
-	return delays_s;
-}
-
 /* A thread that waits for its team loses nothing by having no CPU meanwhile. Without a CPU for want of one it is in
  * proportion to its CPU time, in waits as elsewhere. */
 static void delays_add(struct telling *t)
@@ -359,7 +342,7 @@ static void delays_add(struct telling *t)
 	uint32_t delay = sn_tables_column(t->r->tables, delay_name, NULL);
 	uint32_t off = sn_tables_column(t->r->tables, off_name, NULL);
 	struct seen *seen = waiting_see(t->r);
-	double *delays_s = delays_see(t->r);
+	double *delays_s = sn_delays_of_threads(t->r);
 
 	sn_tables_complete(t->r->tables, delay);
 	sn_tables_complete(t->r->tables, off);

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "profile/system_call.h"
 #include "search/evidence/activity.h"
+#include "search/evidence/delays.h"
 #include "search/evidence/sources.h"
 
 enum column {
@@ -34,6 +35,7 @@ enum column {
 	MPI_POINT,
 	MPI_POLL,
 	MPI_SCAN,
+	MPI_DELAY,
 	SERIAL,
 	COLUMNS
 };
@@ -42,7 +44,7 @@ static const char *const column_names[COLUMNS] = {
 	"io_cpu",	 "body",	 "loop_body",	  "parallel_wait", "barrier_wait",
 	"critical_wait", "ordered_wait", "omp_lock_wait", "task_wait",	   "mpi_time",
 	"mpi_barrier",	 "mpi_nxn",	 "mpi_reduce",	  "mpi_broadcast", "mpi_point",
-	"mpi_poll",	 "mpi_scan",	 "serial"
+	"mpi_poll",	 "mpi_scan",	 "mpi_delay",	  "serial"
 };
 
 /* What else the time of an activity counts as. */
@@ -316,6 +318,21 @@ static void waits_add(struct sampling *s)
 	}
 }
 
+/* Who polls in MPI waits there also while its poll has no CPU. */
+static void delays_add(struct sampling *s)
+{
+	double *delays_s = sn_delays_of_cells(s->r);
+
+	for (size_t i = 0; i < s->r->cells.count; i++) {
+		const struct sn_recorded_cell *cell = &s->r->cells.items[i];
+
+		if (delays_s[i] > 0 && is_of_mpi(s->r->stacks[cell->stack].activity))
+			path_add(s, MPI_DELAY, cell->stack, cell->thread, delays_s[i],
+				 (double)cell->samples);
+	}
+	free(delays_s);
+}
+
 /* ---- tables ---- */
 
 /* Half the width of the calibrated interval over the value, of a region that is one function or the only loop of
@@ -430,6 +447,8 @@ static void samples_collect(struct sn_recorded *r)
 	for (size_t i = 0; i < r->cells.count; i++)
 		cell_add(&s, &r->cells.items[i]);
 	waits_add(&s);
+	if (r->has_ranks)
+		delays_add(&s);
 	times_add(&s);
 	counts_add(&s);
 	sn_vec_free(&s.started);
