@@ -514,16 +514,20 @@ static void mode_find(struct player *player)
 
 /* ---- totals ---- */
 
-static void counts_round(struct sn_heap_sums *sums)
+static void counts_round(struct sn_heap_sums *sums, bool is_within)
 {
+	uint64_t allocations = (sums->allocations + COUNT_PARTS / 2) / COUNT_PARTS;
+
+
 	sums->frees = (sums->frees + COUNT_PARTS / 2) / COUNT_PARTS;
 	sums->leaked_count = (sums->leaked_count + COUNT_PARTS / 2) / COUNT_PARTS;
 	sums->temporary = (sums->temporary + COUNT_PARTS / 2) / COUNT_PARTS;
-	sums->allocations = sums->frees + sums->leaked_count;
+	/* in windows blocks of others are released, too */
+	sums->allocations = is_within ? allocations : sums->frees + sums->leaked_count;
 }
 
 static double growth_of(const struct player *player, uint32_t process,
-			const struct holding *holding)
+			const struct holding *holding, double leaked_variance)
 {
 	const struct sn_process *p = &player->experiment->processes.items[process];
 	double life_s = (double)(p->end_ns - p->start_ns) / 1e9;
@@ -533,6 +537,10 @@ static double growth_of(const struct player *player, uint32_t process,
 	for (int i = 2; i < FIFTHS; i++)
 		if (holding->least[i] <= holding->least[i - 1])
 			return 0;
+	/* of a sample what is held goes up and down by chance, too */
+	if ((double)(holding->least[FIFTHS - 1] - holding->least[1]) <=
+	    1.96 * sqrt(fmax(leaked_variance, 0)))
+		return 0;
 	return (double)(holding->least[FIFTHS - 1] - holding->least[1]) /
 	       (life_s / FIFTHS * (FIFTHS - 2));
 }
@@ -548,13 +556,13 @@ static void sums_finish(struct player *player, size_t path)
 		return;
 	}
 	player->heap->paths.items[path].growth_bytes_s =
-		growth_of(player, process, &player->holdings.items[path]);
+		growth_of(player, process, &player->holdings.items[path], sums->leaked_variance);
 	holding = holding_change(player, (uint32_t)path);
 	sums->peak_bytes = holding->at_peak;
 	/* what was added and taken away again leaves a rounding error */
 	sums->peak_variance = fmax(holding->variance_at_peak, 0);
 	if (sums->samples)
-		counts_round(sums);
+		counts_round(sums, player->windows->count > 0);
 }
 
 static void totals_sum(struct player *player)

@@ -52,6 +52,37 @@ int main(int argc, char **argv)
 }
 '''
 
+# a sixth to a half of its time in the allocator; tells how often it called it
+MIXED = r'''
+#include <stdio.h>
+#include <stdlib.h>
+static volatile unsigned sink;
+static void __attribute__((noinline)) churn(void)
+{
+	for (int i = 0; i < 1000; i++) {
+		void *block = malloc((size_t)(40 + i % 200));
+		sink += block != NULL;
+		free(block);
+	}
+}
+static void __attribute__((noinline)) work(void)
+{
+	unsigned x = sink;
+	for (int i = 0; i < 20000; i++)
+		x = x * 1664525u + 1013904223u;
+	sink = x;
+}
+int main(void)
+{
+	for (int i = 0; i < 15000; i++) {
+		churn();
+		work();
+	}
+	fprintf(stderr, "calls %d\n", 2 * 15000 * 1000);
+	return 0;
+}
+'''
+
 CALM = r'''
 #include <stdio.h>
 #include <time.h>
@@ -207,9 +238,15 @@ def budget(t, churn):
     t.check(missing and "'heap', which costs more than --budget allows" in missing[0]['reason'] and not any(r['property'] == 'HeapChurn' for r in found['properties']),
             'and what needs it is named', missing)
     t.check(found['steps'][0]['overhead_share'] > .000001, 'the step has its cost', found['steps'][0])
-    done = t.run('search', '--format', 'json', '--threshold', '0.0005', churn, 'words')
-    starts()
-    t.check('more than the budget of 5.00 %' in done.stderr, 'the budget is 0.05 unless said: tracing each of a program\'s calls of the allocator is beyond it', done.stderr)
+    done = t.run('search', '--format', 'json', '--threshold', '0.1', t.compile(MIXED, '-O1', '-g', output='./mixed'))
+    found = json.loads(done.stdout)
+    rows = [r for r in found['properties'] if r['property'] == 'HeapChurn' and 'heap' in r['sources']]
+    made = [int(text.split()[1]) for text in done.stderr.splitlines() if text.startswith('calls ')]
+    t.check(rows and any(p['name'] == 'churn' for r in rows for p in r['path']) and made,
+            'the budget is 0.05 unless said: what allocates much is sampled, and found within it', done.stderr, found['properties'])
+    told = rows[0]['evidence']['per_second'] * found['phase']['mean_s'] if rows else 0
+    t.within(told / made[-1] if made else 0, 1, .1, 'the calls of all blocks are told from those that were met')
+    t.check(rows and rows[0]['confidence'] < 1, 'with an error', rows)
     for words, sentence in ((['--budget', '2'], 'a share from 0 to 1'), (['--budget', 'x'], 'takes a number')):
         done = t.run('search', *words, churn, 'words')
         t.check(done.returncode == 2 and sentence in done.stderr, f'{" ".join(words)} is a mistake', done.returncode, done.stderr)

@@ -23,6 +23,8 @@ struct sn_source {
 	unsigned monitored;
 	const char *const *gives; /* of the metrics that name it those it has; NULL: all */
 	const char *const *times; /* of these those that are longer where the run is; NULL: none */
+	/* its values are counts, which do not change with what it costs to count: see sn_source_cost_most */
+	bool has_counts;
 	/** Adds its values to the run's tables. */
 	void (*collect)(struct sn_recorded *recorded);
 };
@@ -31,6 +33,8 @@ struct sn_source {
 extern const struct sn_source *const sn_sources[];
 /** Bit i of the source sn_sources[i] that has this name and gives this metric; 0: there is none. */
 uint32_t sn_source_bit(const char *name, const char *metric);
+/** What a start of its own may take of the CPU time, for a search's budget. */
+double sn_source_cost_most(const struct sn_source *source, double budget);
 /** Adds what the source of this name takes for a metric: "needs ...", or that the search cannot read
  *  it. */
 void sn_source_requirement_add(struct sn_text *out, const char *name, const char *metric);

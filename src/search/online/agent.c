@@ -36,6 +36,7 @@ struct worker {
 	/* of one of several hosts */
 	struct sn_node *node; /* NULL: there is one host */
 	uint32_t step;	      /* of the front's, the last that was asked for */
+	uint32_t traces;      /* that its search has asked for */
 	uint32_t looks;
 };
 
@@ -185,6 +186,7 @@ static bool node_step(struct worker *w, struct sn_mri_window *out, bool *is_ther
 	}
 	w->step = step.step;
 	pthread_mutex_lock(&w->lock);
+	w->mri->traces = step.traces;
 	*is_there = sn_mri_measure_from(w->mri, step.first, step.executions, step.stop_ns);
 	sn_mri_go(w->mri);
 	pthread_mutex_unlock(&w->lock);
@@ -201,11 +203,21 @@ static bool node_next(struct sn_executions *s, sn_windows *out)
 	struct sn_mri_window window = { 0 };
 	bool is_there = false;
 
+	/* the front may have asked for a step before it heard which traces this one wants */
+	enum { WITHOUT_MOST = 2 };
+	const uint32_t traces = w->traces = sn_traced_requests(s->asked);
+
 	w->mri->period_times = s->period_times;
-	sn_node_want(w->node, true);
-	while (!is_there)
+	sn_node_want(w->node, true, traces);
+	for (int without = 0; !is_there; without++) {
 		if (!node_step(w, &window, &is_there))
 			return false;
+		if (is_there && without < WITHOUT_MOST && (window.traces & traces) != traces) {
+			sn_mri_window_free(&window);
+			window = (struct sn_mri_window){ 0 };
+			is_there = false;
+		}
+	}
 	sn_vec_push(out, window);
 	return true;
 }
@@ -216,7 +228,7 @@ static void node_go_on(struct worker *w)
 	struct sn_mri_window window = { 0 };
 	bool is_there = false;
 
-	sn_node_want(w->node, false);
+	sn_node_want(w->node, false, w->traces);
 	while (node_step(w, &window, &is_there)) {
 		if (is_there)
 			sn_mri_window_free(&window);
@@ -264,7 +276,7 @@ static void search(struct worker *w)
 					.next = w->node ? node_next : live_next,
 					.is_one_host_of_several = w->node != NULL,
 					.found = tell,
-					.available = w->node ? 0 : sn_traced_switched(),
+					.available = sn_traced_switched(),
 					.context = w };
 	struct sn_search *found = NULL;
 	struct sn_error err;

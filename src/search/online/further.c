@@ -68,7 +68,7 @@ static void start_join(struct further *f, const char *path, uint32_t source)
 	}
 	took = fmax(0, sn_online_overhead(other) - sn_online_overhead(f->analysis));
 	/* what copies of loops count does not change with what it costs */
-	if (took > f->budget && !sn_copies_are_asked(s->option)) {
+	if (took > sn_source_cost_most(s, f->budget) && !sn_copies_are_asked(s->option)) {
 		if (!f->is_quiet)
 			fprintf(stderr,
 				"sonde: values of %s in '%s' are refused: measuring them took %.2f %% of the CPU "

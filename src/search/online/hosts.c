@@ -182,6 +182,8 @@ static void at_take(struct host_node *n, const struct sn_link_frame *frame)
 		n->answered = answered;
 	n->wants = wants != 0;
 	n->is_found |= sn_cursor_u32(&cur) != 0;
+	sn_body_read_string(&cur); /* its name */
+	n->traces = sn_cursor_u32(&cur);
 }
 
 static void say_take(const struct sn_hosts *h, const struct sn_link_frame *frame)
@@ -349,6 +351,10 @@ static void step_begin(struct sn_hosts *h)
 	h->is_late = false;
 	h->step++;
 	h->executions = sn_executions_wanted(mean_s);
+	/* on all hosts alike: what one has seen is to be compared */
+	h->traces = 0;
+	for (size_t i = 0; i < h->nodes.count; i++)
+		h->traces |= takes_part(&h->nodes.items[i]) ? h->nodes.items[i].traces : 0;
 	/* how far they are was told up to a beat ago */
 	h->first = most + 2 + (mean_s > 0 ? (uint32_t)fmin(1e6, ceil(h->lead_s / mean_s)) : 0);
 	h->is_step_open = true;
@@ -367,6 +373,7 @@ static void step_send(struct sn_hosts *h)
 	sn_body_u32(&body, h->first);
 	sn_body_u32(&body, h->executions);
 	sn_body_u64(&body, (uint64_t)sn_suspend_ns(h->options->suspend));
+	sn_body_u32(&body, h->traces); /* an older agent does not look for it */
 	frame_send(h, SN_LINK_MEASURE, SN_LINK_FRONT, 0, 0, &body);
 	sn_text_free(&body);
 }

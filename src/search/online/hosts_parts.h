@@ -17,6 +17,7 @@ struct host_node {
 	int64_t heard_ns;
 	uint32_t epoch, ended, answered;
 	double mean_s;
+	uint32_t traces; /* that its search wants, bits 1 << enum sn_monitor_source */
 	uint32_t refused, executions; /* as it said at its end */
 };
 
@@ -45,6 +46,7 @@ struct sn_hosts {
 	double scanned_s, began_s, asked_s, sent_s, answered_s, entered_s;
 	/* the newest step */
 	uint32_t step, first, executions;
+	uint32_t traces; /* that it asks all hosts for */
 	double lead_s;
 	bool is_step_open, is_late; /* a host has measured nothing for it */
 	uint32_t evaluated;	    /* by the search at the end */

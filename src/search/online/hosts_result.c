@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "search/online/hosts_parts.h"
+#include "search/online/traced.h"
 
 static bool told_next(struct sn_executions *s, sn_windows *out)
 {
@@ -123,6 +124,7 @@ sn_status sn_hosts_result(struct sn_hosts *h, struct sn_online *out, struct sn_e
 				     .phase = &h->phase,
 				     .experiment_path = h->path,
 				     .next = told_next,
+				     .available = sn_traced_switched(),
 				     .context = h };
 	out->phases = s;
 	status = sn_executions_search(s, &out->search, err);

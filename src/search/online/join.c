@@ -57,6 +57,7 @@ static int program_run(struct joining *j, const char *folder)
 		if (j->has_agents) {
 			record.is_monitored = true;
 			sn_traced_add(j->options->program, &record);
+			sn_traced_add_switched(&record, j->options->budget);
 			record.prepared = prepared;
 			record.context = j;
 		}

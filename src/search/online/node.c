@@ -32,6 +32,7 @@ struct sn_node {
 	struct sn_node_step asked;
 	uint32_t answered;
 	bool wants, is_over, is_closing;
+	uint32_t traces; /* that it wants */
 	bool has_room;	     /* the spool could be written */
 	struct sn_told *end; /* to be told; then NULL */
 	SN_VEC(struct sn_text) bodies;
@@ -85,6 +86,7 @@ static void at_send(struct sn_node *n, int64_t now_ns)
 	sn_body_u32(&body, n->wants && n->has_room);
 	sn_body_u32(&body, n->view.is_found);
 	sn_body_string(&body, n->name);
+	sn_body_u32(&body, n->traces); /* an older front does not look for it */
 	sn_uplink_send(&n->uplink, SN_LINK_AT, 0, 0, &body);
 	sn_text_free(&body);
 }
@@ -99,9 +101,11 @@ static void step_take(struct sn_node *n, const struct sn_link_frame *frame)
 	step.first = sn_cursor_u32(&cur);
 	step.executions = sn_cursor_u32(&cur);
 	step.stop_ns = (int64_t)sn_cursor_u64(&cur);
-	if (cur.status == SN_OK && step.step > n->asked.step && step.executions &&
-	    step.stop_ns >= 0)
-		n->asked = step;
+	if (cur.status != SN_OK || step.step <= n->asked.step || !step.executions ||
+	    step.stop_ns < 0)
+		return;
+	step.traces = sn_cursor_u32(&cur);
+	n->asked = step;
 }
 
 static void frame_take(struct sn_node *n, const struct sn_link_frame *frame)
@@ -249,12 +253,13 @@ void sn_node_tell(struct sn_node *n, const struct sn_node_view *view)
 	pthread_mutex_unlock(&n->lock);
 }
 
-void sn_node_want(struct sn_node *n, bool wants)
+void sn_node_want(struct sn_node *n, bool wants, uint32_t traces)
 {
 	pthread_mutex_lock(&n->lock);
-	if (n->wants != wants)
+	if (n->wants != wants || n->traces != traces)
 		n->tell_ns = 0;
 	n->wants = wants;
+	n->traces = traces;
 	pthread_mutex_unlock(&n->lock);
 }
 

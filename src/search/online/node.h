@@ -12,6 +12,7 @@ struct sn_node_step {
 	uint32_t step; /* from 1 on */
 	uint32_t first, executions;
 	int64_t stop_ns;
+	uint32_t traces; /* bits 1 << enum sn_monitor_source; 0 of a front that does not know them */
 };
 
 struct sn_node_view {
@@ -25,9 +26,9 @@ struct sn_node;
 /** `folder` and `name` are borrowed; `fanout` as in tree.h. */
 sn_status sn_node_open(const char *folder, const char *name, uint32_t fanout, uint32_t epoch,
 		       struct sn_node **out, struct sn_error *err);
-/** What is to be known of the host's processes now, and whether its search wants another step. */
+/** What is to be known of the host's processes now, and whether its search wants another step, with which traces. */
 void sn_node_tell(struct sn_node *node, const struct sn_node_view *view);
-void sn_node_want(struct sn_node *node, bool wants);
+void sn_node_want(struct sn_node *node, bool wants, uint32_t traces);
 /** The newest step that was asked for; false: none after `after`. */
 bool sn_node_asked(struct sn_node *node, uint32_t after, struct sn_node_step *out);
 /** What a step has measured; `window` NULL: nothing. */

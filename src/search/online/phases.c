@@ -361,8 +361,29 @@ static bool has_traces(const sn_windows *windows, uint32_t traces, uint32_t refu
 	return true;
 }
 
+static bool has_host(const sn_windows *steps, size_t count, const char *host)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < steps[i].count; k++)
+			if (!strcmp(steps[i].items[k].host ? steps[i].items[k].host : "",
+				    host ? host : ""))
+				return true;
+	return false;
+}
+
+/* Whether some steps have measured every host that any step has. */
+static bool have_all_hosts(const struct sn_executions *s, const sn_windows *steps, size_t count)
+{
+	for (size_t i = 0; i < s->measured.count; i++)
+		for (size_t k = 0; k < s->measured.items[i].count; k++)
+			if (!has_host(steps, count, s->measured.items[i].items[k].host))
+				return false;
+	return true;
+}
+
 /* The steps whose executions have all that was asked for, those from the last one on that asked for more, and nothing that was
- * refused, which made the program another one. Where there are none, as the program ended, all steps. */
+ * refused, which made the program another one. Where there are none, as the program ended, or where they lack a host, whose agent
+ * was lost by then, all steps. */
 static size_t whole_steps(const struct sn_executions *s, sn_windows *out)
 {
 	uint32_t traces = sn_traced_requests(s->asked), refused = sn_traced_requests(s->refused);
@@ -371,7 +392,7 @@ static size_t whole_steps(const struct sn_executions *s, sn_windows *out)
 	for (size_t i = 0; i < s->measured.count; i++)
 		if (has_traces(&s->measured.items[i], traces, refused))
 			out[count++] = s->measured.items[i];
-	if (!count)
+	if (!count || !have_all_hosts(s, out, count))
 		memcpy(out, s->measured.items, (count = s->measured.count) * sizeof(*out));
 	return count;
 }
@@ -662,7 +683,7 @@ sn_status sn_online_phases_at(const struct sn_online_options *options, struct sn
 	*phase = (struct sn_phase){ 0 };
 	record.is_monitored = true;
 	sn_traced_add(options->program, &record);
-	sn_traced_add_switched(&record);
+	sn_traced_add_switched(&record, options->budget);
 	record.prepared = agent_begin;
 	record.round = options->is_quiet ? NULL : watch;
 	record.context = f;

@@ -20,6 +20,7 @@
 #include "search/online/copies.h"
 #include "search/online/found.h"
 #include "search/online/further.h"
+#include "search/online/traced.h"
 #include "wire/settings.h"
 
 struct restart {
@@ -196,7 +197,7 @@ static bool is_refused(const struct restart *r, struct sn_search *search,
 	if (sn_copies_are_asked(source->option))
 		return false;
 	overhead_share = fmax(0, overhead_share - search->options.first.overhead_share);
-	if (overhead_share <= r->options->budget)
+	if (overhead_share <= sn_source_cost_most(source, r->options->budget))
 		return false;
 	for (uint32_t i = 0; sn_sources[i]; i++)
 		if (sn_sources[i] == source)
@@ -268,6 +269,9 @@ static void source_measure(struct restart *r, struct sn_search *search,
 		return;
 	}
 	options_add(&options, source);
+	if (options.heap == SN_HEAP_TRACE && !strcmp(source->option, "heap"))
+		sn_traced_heap_bound(&options, sn_traced_heap_share(search->recorded->tables),
+				     r->options->budget);
 	what_is_measured(source, &copies, &what);
 	sn_text_addf(&label, "%s for the search of %s", source->name, r->base_path);
 	options.output = NULL;

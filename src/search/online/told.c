@@ -29,8 +29,12 @@ void sn_told_window(uint32_t step, const struct sn_mri_window *w, struct sn_text
 		sn_body_u64(out, (uint64_t)t->cpu_ns);
 		sn_body_u64(out, (uint64_t)t->wait_cpu_ns);
 	}
-	sn_body_u32(out, (uint32_t)w->faults.count + 1);
-	/* process 0 is none: an older front passes over it */
+	sn_body_u32(out, (uint32_t)w->faults.count + 2);
+	/* process 0 is none: the first has what was traced, the last what measuring took; an older front passes over both, or
+	 * over all but the last */
+	sn_body_u32(out, 0);
+	sn_body_u64(out, w->traces);
+	sn_body_u64(out, 0);
 	sn_body_u32(out, 0);
 	sn_body_u64(out, w->overhead_ns);
 	sn_body_u64(out, w->traced_ns);
@@ -75,6 +79,7 @@ static uint32_t count_read(struct sn_cursor *cur, uint32_t most, size_t bytes_ea
 static void window_read(struct sn_cursor *cur, struct sn_mri_window *w)
 {
 	const char *host = sn_body_read_string(cur);
+	bool has_cost = false;
 	uint32_t count;
 
 	w->host = host && *host ? sn_strdup(host) : NULL;
@@ -102,6 +107,9 @@ static void window_read(struct sn_cursor *cur, struct sn_mri_window *w)
 			sn_vec_push(&w->faults, f);
 			continue;
 		}
+		if (has_cost) /* that was what was traced */
+			w->traces = (uint32_t)w->overhead_ns;
+		has_cost = true;
 		w->overhead_ns = f.minor;
 		w->traced_ns = f.major;
 	}
