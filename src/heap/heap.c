@@ -518,7 +518,6 @@ static void counts_round(struct sn_heap_sums *sums, bool is_within)
 {
 	uint64_t allocations = (sums->allocations + COUNT_PARTS / 2) / COUNT_PARTS;
 
-
 	sums->frees = (sums->frees + COUNT_PARTS / 2) / COUNT_PARTS;
 	sums->leaked_count = (sums->leaked_count + COUNT_PARTS / 2) / COUNT_PARTS;
 	sums->temporary = (sums->temporary + COUNT_PARTS / 2) / COUNT_PARTS;

@@ -79,7 +79,8 @@ static void heap_collect(struct sn_recorded *r)
 
 const struct sn_source sn_source_heap = {
 	.name = "heap",
-	.measures = "calls of the allocator and growth of what they leave, by region, exactly; where "
+	.measures =
+		"calls of the allocator and growth of what they leave, by region, exactly; where "
 		"the allocator takes much time by a sample, with an error",
 	.needs =
 		"a run that was recorded with --heap; no filter by time; with --phase one agent, and executions left after "

@@ -482,7 +482,14 @@ static void mpi_collect(struct sn_recorded *r)
 	sn_mpi_free(mpi);
 }
 
-static const char *const given[] = { "late_sender",
+static const char *const given[] = {
+	"late_sender",	      "late_receiver",	    "wait_barrier",    "wait_nxn",
+	"wait_reduce",	      "wait_broadcast",	    "early_scan",      "wait_of_peer",
+	"barrier_completion", "nxn_completion",	    "messages",	       "message_bytes",
+	"small_messages",     "small_message_time", "barrier_elapsed", "nxn_elapsed",
+	"reduce_elapsed",     "broadcast_elapsed",  "mpi_wait_delay",  NULL
+};
+static const char *const times[] = { "late_sender",
 				     "late_receiver",
 				     "wait_barrier",
 				     "wait_nxn",
@@ -492,9 +499,6 @@ static const char *const given[] = { "late_sender",
 				     "wait_of_peer",
 				     "barrier_completion",
 				     "nxn_completion",
-				     "messages",
-				     "message_bytes",
-				     "small_messages",
 				     "small_message_time",
 				     "barrier_elapsed",
 				     "nxn_elapsed",
@@ -502,13 +506,6 @@ static const char *const given[] = { "late_sender",
 				     "broadcast_elapsed",
 				     "mpi_wait_delay",
 				     NULL };
-static const char *const times[] = {
-	"late_sender",	      "late_receiver",	"wait_barrier",	      "wait_nxn",
-	"wait_reduce",	      "wait_broadcast", "early_scan",	      "wait_of_peer",
-	"barrier_completion", "nxn_completion", "small_message_time", "barrier_elapsed",
-	"nxn_elapsed",	      "reduce_elapsed", "broadcast_elapsed",  "mpi_wait_delay",
-	NULL
-};
 
 const struct sn_source sn_source_mpi = {
 	.name = "mpi",

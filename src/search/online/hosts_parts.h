@@ -17,7 +17,7 @@ struct host_node {
 	int64_t heard_ns;
 	uint32_t epoch, ended, answered;
 	double mean_s;
-	uint32_t traces; /* that its search wants, bits 1 << enum sn_monitor_source */
+	uint32_t traces;	      /* that its search wants, bits 1 << enum sn_monitor_source */
 	uint32_t refused, executions; /* as it said at its end */
 };
 

@@ -32,7 +32,7 @@ struct sn_node {
 	struct sn_node_step asked;
 	uint32_t answered;
 	bool wants, is_over, is_closing;
-	uint32_t traces; /* that it wants */
+	uint32_t traces;     /* that it wants */
 	bool has_room;	     /* the spool could be written */
 	struct sn_told *end; /* to be told; then NULL */
 	SN_VEC(struct sn_text) bodies;

@@ -12,7 +12,8 @@ struct sn_node_step {
 	uint32_t step; /* from 1 on */
 	uint32_t first, executions;
 	int64_t stop_ns;
-	uint32_t traces; /* bits 1 << enum sn_monitor_source; 0 of a front that does not know them */
+	uint32_t
+		traces; /* bits 1 << enum sn_monitor_source; 0 of a front that does not know them */
 };
 
 struct sn_node_view {

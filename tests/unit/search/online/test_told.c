@@ -8,10 +8,12 @@
 
 static void window_fill(struct sn_mri_window *w)
 {
-	*w = (struct sn_mri_window){
-		.from_ns = 100, .to_ns = 900, .executions = 4, .processes = 1, .overhead_ns = 55,
-		.traces = 24
-	};
+	*w = (struct sn_mri_window){ .from_ns = 100,
+				     .to_ns = 900,
+				     .executions = 4,
+				     .processes = 1,
+				     .overhead_ns = 55,
+				     .traces = 24 };
 	w->host = sn_strdup("alpha");
 	sn_vec_push(&w->threads, (struct sn_mri_thread){ 7, 8, 800, 700, -1 });
 	sn_vec_push(&w->faults, (struct sn_mri_faults){ 7, 20, 1 });
@@ -30,7 +32,8 @@ TEST(a_window_is_read_as_it_was_written)
 	CHECK_INT(told.step, 3);
 	CHECK_STRING(told.window.host, "alpha");
 	CHECK(told.window.from_ns == 100 && told.window.to_ns == 900 &&
-	      told.window.executions == 4 && told.window.overhead_ns == 55 && told.window.traces == 24);
+	      told.window.executions == 4 && told.window.overhead_ns == 55 &&
+	      told.window.traces == 24);
 	REQUIRE(told.window.threads.count == 1 && told.window.faults.count == 1);
 	CHECK(told.window.threads.items[0].tid == 8 &&
 	      told.window.threads.items[0].wait_cpu_ns == -1);
