@@ -203,3 +203,15 @@ void sn_file_remove_folder(int parent, const char *name)
 		closedir(all);
 	unlinkat(parent, name, AT_REMOVEDIR);
 }
+
+const char *sn_boot_id(struct sn_arena *arena)
+{
+	FILE *in = fopen("/proc/sys/kernel/random/boot_id", "re");
+	char line[64] = "";
+
+	if (in && fgets(line, sizeof(line), in))
+		line[strcspn(line, "\n")] = '\0';
+	if (in)
+		fclose(in);
+	return sn_arena_strdup(arena, line);
+}

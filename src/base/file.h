@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 
 /** A read-only view of a file's bytes. Freed by sn_file_unmap; {0} is an empty view. */
@@ -50,5 +51,8 @@ sn_status sn_make_folders(const char *path, struct sn_error *err);
 /** Removes folder `name` of the open folder `parent` with all that lies in it, as far as that can be; no link in it is
  *  followed. Sets errno where something stays. */
 void sn_file_remove_folder(int parent, const char *name);
+
+/** The id of this boot of the machine, in the arena; "" if it is not told. Times of CLOCK_MONOTONIC are of one boot. */
+const char *sn_boot_id(struct sn_arena *arena);
 
 #endif

@@ -434,18 +434,6 @@ enum sn_child_end sn_child_wait(struct sn_child *child, double timeout_s, int *s
 	return SN_CHILD_ENDED;
 }
 
-const char *sn_boot_id(struct sn_arena *arena)
-{
-	FILE *in = fopen("/proc/sys/kernel/random/boot_id", "re");
-	char line[64] = "";
-
-	if (in && fgets(line, sizeof(line), in))
-		line[strcspn(line, "\n")] = '\0';
-	if (in)
-		fclose(in);
-	return sn_arena_strdup(arena, line);
-}
-
 void sn_orphan_end(pid_t pid, uint64_t start, const char *boot)
 {
 	struct sn_arena arena = { 0 };

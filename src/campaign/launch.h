@@ -68,8 +68,6 @@ void sn_folder_clear(const char *path);
 /** Ends what is left of a run whose campaign was killed: the group of `pid`, if it is still the process
  * that began at `start` on this boot. */
 void sn_orphan_end(pid_t pid, uint64_t start, const char *boot);
-/** The id of this boot of the machine, in the arena; "" if it is not told. */
-const char *sn_boot_id(struct sn_arena *arena);
 
 /** The last line of a file that says something, at most 200 bytes of it, printable. Of what stands between two rules
  * of dashes the first paragraph; what a launcher says there of the program that failed is passed over. */

@@ -172,10 +172,13 @@ void sn_compare_run_fill(struct sn_compare_run *run, const struct sn_profile *p)
 	run->path = copied(run, path ? path : p->experiment->path);
 	free(path);
 	run->started_realtime_ns = p->experiment->started_realtime_ns;
+	run->boot = copied(run, p->experiment->boot);
+	run->started_monotonic_ns = p->experiment->started_monotonic_ns;
 	if (p->experiment->campaign) {
 		run->campaign = copied(run, p->experiment->campaign->campaign);
 		run->configuration = copied(run, p->experiment->campaign->configuration);
 		run->block = p->experiment->campaign->block;
+		run->position = p->experiment->campaign->position;
 		run->is_in_blocks = p->experiment->campaign->is_in_blocks;
 	}
 	run->identity = identity_of(p->experiment);

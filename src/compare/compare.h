@@ -44,9 +44,11 @@ struct sn_compare_run {
 	/* of the experiment; any but the first may be NULL */
 	const char *path, *name, *label, *program, *arguments, *host, *cpu_model, *kernel, *version;
 	int64_t started_realtime_ns;
+	const char *boot;	      /* NULL or "": unknown */
+	int64_t started_monotonic_ns; /* since that boot; 0: unknown */
 	/* of the campaign that it is a run of; NULL: none */
 	const char *campaign, *configuration;
-	uint32_t block;
+	uint32_t block, position; /* in the block */
 	bool is_in_blocks;
 	uint64_t identity; /* equal for runs of which all that is recorded is: build ids, arguments,
 			      environment, host, kernel; 0: unknown */

@@ -177,14 +177,57 @@ static bool have_one_identity(const struct sn_compare_run *const *runs, size_t c
 	return true;
 }
 
+/* When a run began, on the clock of its machine since boot: a clock that was set back is none of it. */
+static double since_boot(const struct sn_compare_run *run, const struct sn_compare_run *first)
+{
+	if (!run->boot || !*run->boot || !first->boot || strcmp(run->boot, first->boot) != 0 ||
+	    run->started_monotonic_ns <= 0)
+		return NAN;
+	return (double)(run->started_monotonic_ns - first->started_monotonic_ns) / 1e9;
+}
+
+/* Its place in the order of a campaign's blocks. Blocks have less than a thousand runs, else the order is nearly so. */
+static double in_campaign(const struct sn_compare_run *run, const struct sn_compare_run *first)
+{
+	if (!run->campaign || !first->campaign || strcmp(run->campaign, first->campaign) != 0 ||
+	    !run->is_in_blocks)
+		return NAN;
+	return run->block + run->position / 1000.0;
+}
+
+/* By the time of day, from which doubles hold seconds exactly enough. */
+static double by_day(const struct sn_compare_run *run, const struct sn_compare_run *first)
+{
+	return run->started_realtime_ns > 0
+		       ? (double)(run->started_realtime_ns - first->started_realtime_ns) / 1e9
+		       : NAN;
+}
+
+/* The first of these that all runs know. */
+static const double *starts_of(const struct sn_compare_run *const *runs, size_t count,
+			       struct sn_arena *arena)
+{
+	static double (*const clocks[])(const struct sn_compare_run *,
+					const struct sn_compare_run *) = { since_boot, in_campaign,
+									   by_day };
+	double *start = sn_arena_array(arena, double, count);
+
+	for (size_t c = 0; c < sizeof(clocks) / sizeof(*clocks); c++) {
+		for (size_t i = 0; i < count; i++)
+			start[i] = clocks[c](runs[i], runs[0]);
+		if (all_known(start, count))
+			return start;
+	}
+	return NULL;
+}
+
 struct sn_conditions sn_conditions_of(const struct sn_compare_run *a, size_t a_count,
 				      const struct sn_compare_run *b, size_t b_count,
 				      struct sn_arena *arena)
 {
 	struct sn_conditions c = { .a_count = a_count, .b_count = b_count };
 	size_t count = a_count + b_count;
-	double *start = sn_arena_array(arena, double, count),
-	       *waited = sn_arena_array(arena, double, count);
+	double *waited = sn_arena_array(arena, double, count);
 	double *others = sn_arena_array(arena, double, count),
 	       *times = sn_arena_array(arena, double, count);
 	const struct sn_compare_run **runs =
@@ -192,16 +235,10 @@ struct sn_conditions sn_conditions_of(const struct sn_compare_run *a, size_t a_c
 
 	for (size_t i = 0; i < count; i++) {
 		runs[i] = i < a_count ? &a[i] : &b[i - a_count];
-		/* as seconds since the first of them, which doubles hold exactly enough */
-		start[i] = runs[i]->started_realtime_ns > 0
-				   ? (double)(runs[i]->started_realtime_ns -
-					      runs[0]->started_realtime_ns) /
-					     1e9
-				   : NAN;
 		waited[i] = runs[i]->waited_s;
 		others[i] = runs[i]->others_share;
 	}
-	c.start_s = all_known(start, count);
+	c.start_s = starts_of(runs, count, arena);
 	c.waited_s = all_known(waited, count);
 	c.others_a = c.others_b = NAN;
 	if (all_known(others, count)) {

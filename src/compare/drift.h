@@ -14,7 +14,7 @@
 /** The conditions of all runs, as far as they are known; those of A come first. */
 struct sn_conditions {
 	size_t a_count, b_count;
-	const double *start_s;	   /* NULL: unknown */
+	const double *start_s;	   /* when runs began, or in which order; NULL: unknown */
 	const double *waited_s;	   /* elapsed time lost to waiting for a CPU that others had; NULL:
 				      unknown */
 	double others_a, others_b; /* means of the part of the machine that others had, or NaN */

@@ -321,11 +321,13 @@ struct sn_experiment {
 	const char *arguments; /* shell-quoted */
 	const char *version;   /* of the sonde that recorded */
 	const char *host, *cpu_model, *kernel;
-	int64_t memory_bytes;	     /* of that host; -1: unknown */
-	int64_t started_realtime_ns; /* CLOCK_REALTIME of time 0 */
-	int64_t clock_error_ns;	     /* bound on the alignment between hosts */
-	int32_t exit_status;	     /* of the target; -1: unknown */
-	int32_t exit_signal;	     /* that ended the target; 0: none that is known of */
+	int64_t memory_bytes;	      /* of that host; -1: unknown */
+	int64_t started_realtime_ns;  /* CLOCK_REALTIME of time 0 */
+	const char *boot;	      /* the id of that host's boot; "": unknown */
+	int64_t started_monotonic_ns; /* of the launch, on the clock of that boot; 0: unknown */
+	int64_t clock_error_ns;	      /* bound on the alignment between hosts */
+	int32_t exit_status;	      /* of the target; -1: unknown */
+	int32_t exit_signal;	      /* that ended the target; 0: none that is known of */
 	int64_t elapsed_ns;
 	/* the launcher's own account of the whole tree (wait4), -1: unknown */
 	int64_t tree_user_ns, tree_system_ns;

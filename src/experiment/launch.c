@@ -21,6 +21,7 @@ static void write_members(const struct sn_launch *l, struct sn_json *json)
 	sn_json_member_string(json, "host", l->host);
 	sn_json_member_string(json, "cpu_model", l->cpu_model);
 	sn_json_member_string(json, "kernel", l->kernel);
+	sn_json_member_string(json, "boot", l->boot);
 	sn_json_member_int(json, "memory_bytes", l->memory_bytes);
 	sn_json_member_string(json, "folder", l->folder);
 	sn_json_member_string(json, "live_folder", l->live_folder);
@@ -114,6 +115,7 @@ static void read_members(struct sn_launch *l, json_t *root)
 	l->host = text_or_empty(l, root, "host");
 	l->cpu_model = text_or_empty(l, root, "cpu_model");
 	l->kernel = text_or_empty(l, root, "kernel");
+	l->boot = text_or_empty(l, root, "boot");
 	l->memory_bytes = int_of(root, "memory_bytes", -1);
 	l->folder = text_or_empty(l, root, "folder");
 	l->live_folder = text_of(l, root, "live_folder");

@@ -27,6 +27,7 @@ struct sn_launch {
 	struct sn_arena arena; /* owns what was read; a writer may point elsewhere */
 	const char *version, *program, *arguments, *label; /* label: NULL if none */
 	const char *host, *cpu_model, *kernel, *folder;
+	const char *boot;	 /* its id, "": unknown; started_monotonic_ns is of it */
 	const char *live_folder; /* where data lie while the target runs, or NULL: merged */
 	const char *clock;	 /* what was asked for: "hi", "250", ... */
 	double rate_hz;

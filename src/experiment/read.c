@@ -128,6 +128,8 @@ static void facts_take(struct sn_experiment *e, const struct launches *launches)
 	e->host = copied(e, lead->host);
 	e->cpu_model = copied(e, lead->cpu_model);
 	e->kernel = copied(e, lead->kernel);
+	e->boot = copied(e, lead->boot);
+	e->started_monotonic_ns = lead->started_monotonic_ns;
 	e->memory_bytes = lead->memory_bytes;
 	e->exit_status = lead->exit_status;
 	e->exit_signal = lead->exit_signal;

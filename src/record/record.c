@@ -103,6 +103,7 @@ static void facts_take(struct recording *r)
 	l->host = r->host;
 	l->cpu_model = sn_machine_cpu_model(&l->arena);
 	l->kernel = sn_arena_strdup(&l->arena, kernel.release);
+	l->boot = sn_boot_id(&l->arena);
 	l->memory_bytes = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
 	l->folder = sn_arena_strdup(&l->arena, getcwd(folder, sizeof(folder)) ? folder : "");
 	l->clock = r->options->clock;

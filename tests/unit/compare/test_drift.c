@@ -112,6 +112,9 @@ struct how {
 	double others_a, others_b; /* means */
 	double load_change;	   /* of the times in B, by load */
 	uint64_t identity_a, identity_b;
+	double set_back_s; /* so far the clock is set back before each run of B */
+	bool has_boot;	   /* runs know when they began since boot */
+	bool has_campaign; /* and their place in a campaign */
 };
 
 /* Of 300 comparisons how many say same, drift and found. */
@@ -138,6 +141,18 @@ static void tally(const struct how *how, int *same, int *drift, int *found)
 			run.others_share =
 				(is_b ? how->others_b : how->others_a) + 0.01 * gaussian(&random);
 			run.identity = is_b ? how->identity_b : how->identity_a;
+			run.started_realtime_ns -= (int64_t)(is_b ? how->set_back_s * 1e9 : 0);
+			if (how->has_boot) {
+				run.boot = "b";
+				run.started_monotonic_ns = (int64_t)(1e9 * (double)(r + 1));
+			}
+			/* two of a set in some blocks: no pairs, so drift is asked for */
+			if (how->has_campaign) {
+				run.campaign = "c";
+				run.is_in_blocks = true;
+				run.block = (uint32_t)r / 2;
+				run.position = (uint32_t)r % 2;
+			}
 			*(is_b ? &s.b[at] : &s.a[at]) = run;
 		}
 		kind = verdict(&s);
@@ -174,6 +189,21 @@ TEST(a_machine_that_gets_slower_from_run_to_run_is_drift)
 	tally(&(struct how){ .runs = 5, .per_run = 0.005, .in_turns = true, .change = 0.1 }, &same,
 	      &drift, &found);
 	CHECK(found >= 280);
+}
+
+/* A clock that was set back by an hour between the sets makes their trend run the other way. */
+TEST(a_clock_that_was_set_back_hides_no_drift)
+{
+	struct how how = { .runs = 5, .per_run = 0.04, .set_back_s = 3600 };
+	int same, drift, found;
+
+	how.has_boot = true;
+	tally(&how, &same, &drift, &found);
+	CHECK(found <= 30 && drift >= 200);
+	how.has_boot = false;
+	how.has_campaign = true;
+	tally(&how, &same, &drift, &found);
+	CHECK(found <= 30 && drift >= 200);
 }
 
 TEST(waiting_for_a_cpu_that_others_had_is_no_difference_of_elapsed_time)
