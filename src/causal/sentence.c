@@ -64,6 +64,12 @@ void sn_causal_sentence(const struct sn_causal_log *log, const struct sn_causal_
 				     100 * answer->up_to);
 		break;
 	case SN_CAUSAL_NOTHING:
+		/* it may bring as much as its share: then nobody can be said to wait for others */
+		if (answer->slope_high >= c->cpu_share) {
+			sn_text_addf(out, "however fast it gets, %.0f %% less for %s at most",
+				     ceil(100 * answer->slope_high), step);
+			break;
+		}
 		sn_text_addf(out, "no faster code there makes %s faster", step);
 		if (first && first->verdict == SN_CAUSAL_HELPS)
 			sn_text_addf(out, ": it is not what others wait for, %s is",

@@ -669,12 +669,12 @@ static int causal_run(const struct sn_args *args)
 	if (status == SN_OK && !c.is_interrupted && !*c.log->refused) {
 		sn_cli_causal_say(
 			&c,
-			"%u piece%s of code, progress by %s%s%s%s; the output of further runs is not "
-			"shown",
+			"%u piece%s of code, progress by %s%s%s%s, up to %.3g s of experiments "
+			"(--max-time); the output of further runs is not shown",
 			c.page->target_count, c.page->target_count == 1 ? "" : "s",
 			is_of_whole_runs(&c) ? "whole runs" : c.log->kind,
 			is_of_whole_runs(&c) ? "" : " '", is_of_whole_runs(&c) ? "" : c.log->name,
-			is_of_whole_runs(&c) ? "" : "'");
+			is_of_whole_runs(&c) ? "" : "'", c.max_time_s);
 		c.log->refused = "";
 		c.session.tell_over = say_over;
 		c.session.context = &c;

@@ -51,7 +51,7 @@ void sn_cli_causal_tell(const struct sn_cli_causal *c)
 		sn_cli_causal_say(
 			c,
 			"threads waited for CPUs %.0f %% of the time in which they wanted one: %s; run fewer "
-			"threads than CPUs, or other programs later",
+			"threads than CPUs, other programs later, or 'chrt -r 1 sonde causal ...'",
 			100 * sn_causal_queued_share(c->log),
 			sn_causal_queued_share(c->log) > SN_CAUSAL_QUEUED_REFUSED
 				? "no effect is told"

@@ -3,8 +3,10 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/stats.h"
+#include "causal/sentence.h"
 #include "harness/tap.h"
 
 static const double speedups[] = { 0.25, 0.5, 0.75, 1 };
@@ -96,6 +98,33 @@ TEST(verdicts_follow_the_truth)
 	CHECK(fabs(answers.rate_per_s - 10) < 1e-9);
 	sn_causal_answers_free(&answers);
 	sn_causal_log_free(log);
+}
+
+/* Code with 1 % of the CPU time cannot be said to be waited for by nobody where it may bring that. */
+TEST(nothing_is_said_of_code_that_may_bring_its_share)
+{
+	static const double slopes[] = { 0.5, 0 }, shares[] = { 0.4, 0.01 };
+	static const char *const says[] = {
+		"name (40 % of CPU time): no faster code there makes a step faster: it is not what "
+		"others wait for, name is",
+		"name (1 % of CPU time): however fast it gets, ",
+	};
+
+	for (int i = 0; i < 2; i++) {
+		struct sn_causal_log *log = make_log(slopes, 2, 12, 1, 0.002, 0, 3);
+		struct sn_causal_answers answers;
+		struct sn_text text = { 0 };
+
+		log->candidates.items[1].cpu_share = shares[i];
+		sn_causal_answers_find(log, &answers);
+		CHECK(answer_of(&answers, 1)->verdict == SN_CAUSAL_NOTHING);
+		sn_causal_sentence(log, &answers, answer_of(&answers, 1), &text);
+		CHECK(!strncmp(text.chars, says[i], strlen(says[i])));
+		CHECK(i == 0 || strstr(text.chars, "% less for a step at most"));
+		sn_text_free(&text);
+		sn_causal_answers_free(&answers);
+		sn_causal_log_free(log);
+	}
 }
 
 /* Pauses cost the others a little, which is no contention however sure it is. */
