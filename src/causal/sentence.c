@@ -39,6 +39,12 @@ static const char *reason_words(const char *reason)
 	return "not settled; more experiments narrow it (--max-time)";
 }
 
+bool sn_causal_may_bring_its_share(const struct sn_causal_log *log,
+				   const struct sn_causal_answer *answer)
+{
+	return answer->slope_high >= log->candidates.items[answer->candidate].cpu_share;
+}
+
 void sn_causal_sentence(const struct sn_causal_log *log, const struct sn_causal_answers *answers,
 			const struct sn_causal_answer *answer, struct sn_text *out)
 {
@@ -64,8 +70,7 @@ void sn_causal_sentence(const struct sn_causal_log *log, const struct sn_causal_
 				     100 * answer->up_to);
 		break;
 	case SN_CAUSAL_NOTHING:
-		/* it may bring as much as its share: then nobody can be said to wait for others */
-		if (answer->slope_high >= c->cpu_share) {
+		if (sn_causal_may_bring_its_share(log, answer)) {
 			sn_text_addf(out, "however fast it gets, %.0f %% less for %s at most",
 				     ceil(100 * answer->slope_high), step);
 			break;

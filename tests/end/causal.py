@@ -422,6 +422,15 @@ for settles, want in (((5, 1000), (1.0, 0)), ((5, 1000, 4000), (4.0, 0.2))):
     else:
         t.check('those count that first went on for 1 s' in text, 'is said', text)
         t.check((feed['verdict'], eat['verdict']) == ('helps', 'nothing') and abs(feed['points'][1]['effect'] - 0.5) < 0.01, 'effects are theirs', answer)
+        found = [row['sentence'] for row in t.show('summary', experiment='x-alone')['findings'] if row['kind'] == 'causal']
+        t.check([sentence.split()[0] for sentence in found] == ['feed', 'eat'] and 'not what others wait for' in found[1], 'findings are what helps, and what does not', found)
+        with open('x-alone/causal.tsv') as log:
+            changed = log.read().replace('eat\t\t0\t0\t0.4', 'eat\t\t0\t0\t0.01')
+        with open('x-alone/causal.tsv', 'w') as out:
+            out.write(changed)
+        found = [row['sentence'] for row in t.show('summary', experiment='x-alone')['findings'] if row['kind'] == 'causal']
+        t.equal([sentence.split()[0] for sentence in found], ['feed'], 'but not that a hundredth of the CPU time brings no more')
+        t.check('less for a step at most' in t.run('show', 'causal', 'x-alone').stdout, 'which the answer says', t.run('show', 'causal', 'x-alone').stdout)
 t.equal(t.run('list', '--remove', 'x-alone').returncode, 0, 'it can be removed')
 
 # ---- what the first run says: it costs no other one ----

@@ -16,11 +16,23 @@ static const struct sn_causal_answer *largest_of_no_use(const struct sn_causal_l
 
 		if (answer->verdict != SN_CAUSAL_NOTHING && answer->verdict != SN_CAUSAL_CONTENDED)
 			continue;
+		/* that a hundredth of the CPU time brings no more is no finding */
+		if (sn_causal_may_bring_its_share(log, answer))
+			continue;
 		if (!best || log->candidates.items[answer->candidate].cpu_share >
 				     log->candidates.items[best->candidate].cpu_share)
 			best = answer;
 	}
 	return best;
+}
+
+static bool is_any_known(const struct sn_causal_answers *answers)
+{
+	bool is_known = false;
+
+	for (size_t i = 0; i < answers->rows.count; i++)
+		is_known |= answers->rows.items[i].verdict != SN_CAUSAL_UNKNOWN;
+	return is_known;
 }
 
 static const char *words_of(struct sn_arena *arena, const struct sn_causal_log *log,
@@ -103,7 +115,8 @@ void sn_summary_add_causal(struct sn_summary *s)
 		sn_causal_sentence(log, &answers, no_use, &text);
 	}
 	if (!text.length)
-		sn_text_add(&text, "no answer is sure yet");
+		sn_text_add(&text, is_any_known(&answers) ? "no code that was tried brings much"
+							  : "no answer is sure yet");
 	sn_text_add(&text, " (sonde show causal)");
 	s->causal_words = sn_arena_strdup(&s->arena, text.chars);
 	sn_text_free(&text);
