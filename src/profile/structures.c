@@ -16,6 +16,7 @@
 #include "code/extract.h"
 #include "code/jit.h"
 #include "profile/generated.h"
+#include "profile/outlined.h"
 
 struct source_map {
 	const char *from, *to;
@@ -391,6 +392,7 @@ static bool resolve(void *context, uint32_t process, uint32_t module, uint64_t l
 	out->function_link_addr = s->location.function->link_addr;
 	scopes_fill(&s->location, out);
 	loops_fill(structure, &s->location, link_addr, out);
+	sn_outlined_scopes(structure, link_addr, out);
 	return true;
 }
 

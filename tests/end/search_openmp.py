@@ -54,6 +54,43 @@ contains
   end subroutine
 end program
 '''
+# gcc gives the call that starts the team no line, so debug information counts it to what was inlined before it
+NEIGHBOUR = r'''
+#include <omp.h>
+#include <stdio.h>
+#define N 3000
+static double a[N], b[N];
+static inline void fill(double *x, int n, double v)
+{
+	for (int i = 0; i < n; i++)
+		x[i] = v * i;
+}
+static inline double total(const double *x, int n)
+{
+	double s = 0;
+	for (int i = 0; i < n; i++)
+		s += x[i];
+	return s;
+}
+int main(void)
+{
+	double s = 0;
+	for (int t = 0; t < 200; t++) {
+		fill(a, N, t);
+#pragma omp parallel
+		{
+			double q = 0;
+			for (int k = 0; k < 100; k++)
+				for (int i = omp_get_thread_num(); i < N; i += 2)
+					q += a[i] * k / (1 + q);
+			b[omp_get_thread_num()] = q;
+		}
+		s += total(b, N);
+	}
+	printf("%g\n", s);
+	return 0;
+}
+'''
 t = Test()
 os.environ['OMP_NUM_THREADS'] = '2'
 os.environ.pop('OMP_TOOL_LIBRARIES', None)
@@ -161,7 +198,26 @@ def phases(compiler, app):
             f'{compiler}: a trace that took more than the budget has its values refused, and named', done.stderr, told(found))
 
 
+def neighbour():
+    for level in '123':
+        app = t.compile(NEIGHBOUR, '-O' + level, '-g', '-fopenmp', output='./neighbour' + level)
+        run = f'neighbour{level}.run'
+        t.run('record', '--openmp', '-o', run, app)
+        done = t.run('search', '-e', run, '--threshold', '0', '--format', 'json')
+        paths = [[p for p in r['path'] if p['kind'] != 'program'] for r in json.loads(done.stdout)['properties']]
+        regions = {(p['name'], p['line']) for path in paths for p in path if p['kind'] == 'parallel'}
+        line = NEIGHBOUR.split('\n').index('#pragma omp parallel') + 1
+        t.equal(regions, {('parallel region of main', line)}, f'-O{level}: a region is that of the function it was written in')
+        around = {p['name'] for path in paths for p in path[:[q['kind'] == 'parallel' for q in path + [{'kind': 'parallel'}]].index(True)]
+                  if any(q['kind'] == 'parallel' for q in path)}
+        t.check('main' in around and not around & {'fill', 'total'}, f'-O{level}: what was inlined before it is not around it', around)
+        functions = {r['function']: r for r in t.show('functions', experiment=run)['rows']}
+        t.check(functions.get('fill', {'inclusive_share': 0})['inclusive_share'] < .5 < functions['main']['inclusive_share'],
+                f'-O{level}: nor has it the team\'s time', functions.get('fill'), functions['main'])
+
+
 def main():
+    neighbour()
     built = dict(compilers())
     for compiler, app in built.items():
         for word, name in CAUSES.items():

@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "profile/outlined.h"
 
 struct word {
 	const char *part; /* of the name */
@@ -72,36 +73,20 @@ static bool is_of_program(enum sn_module_class class)
 	return class == SN_MODULE_CLASS_BINARY || class == SN_MODULE_CLASS_LIBRARY;
 }
 
-const char *sn_called_name(struct sn_structures *structures, const struct sn_program_place *place)
+const char *sn_place_called(struct sn_structures *structures, const struct sn_program_place *place)
 {
-	enum { CALL_BYTES = 5 };
 	struct sn_structure *structure = structures && place->module != SN_NONE
 						 ? sn_structures_of(structures, place->module)
 						 : NULL;
-	uint64_t end = place->link_addr + 1;
-	const struct sn_function *function;
-	const uint8_t *bytes;
-	size_t available;
-	int32_t distance;
 
-	bytes = structure ? sn_structure_bytes(structure, end - CALL_BYTES, &available) : NULL;
-	if (!bytes || available < CALL_BYTES || bytes[0] != 0xe8) /* call rel32 */
-		return NULL;
-	memcpy(&distance, bytes + 1, sizeof(distance));
-	function = sn_structure_function_at(structure, end + (uint64_t)(int64_t)distance);
-	return function ? function->linkage_name : NULL;
-}
-
-bool sn_is_parallel_start(const char *name)
-{
-	return sn_starts_with(name, "GOMP_parallel") || strstr(name, "kmpc_fork_call");
+	return structure ? sn_called_name(structure, place->link_addr) : NULL;
 }
 
 bool sn_starts_parallel(const struct sn_program *program, struct sn_structures *structures,
 			const struct sn_program_place *place)
 {
 	const char *name =
-		is_of_program(class_at(program, place)) ? sn_called_name(structures, place) : NULL;
+		is_of_program(class_at(program, place)) ? sn_place_called(structures, place) : NULL;
 
 	return name && sn_is_parallel_start(name);
 }
@@ -144,7 +129,7 @@ static enum sn_activity openmp_activity(const struct sn_program *program,
 	if (program->functions.items[place->function].is_named)
 		name = program->functions.items[place->function].linkage_name;
 	if (!name || sn_activity_of_openmp(name) == SN_ACTIVITY_OMP_OTHER)
-		name = sn_called_name(structures,
+		name = sn_place_called(structures,
 				      &program->places.items[program->frame_places[entry + 1]]);
 	if (name && sn_starts_with(name, "omp_get_"))
 		return SN_ACTIVITY_WORK; /* who only asks waits for nobody */

@@ -14,11 +14,8 @@ enum sn_activity sn_activity_of(const struct sn_program *program, struct sn_stru
 bool sn_starts_parallel(const struct sn_program *program, struct sn_structures *structures,
 			const struct sn_program_place *place);
 
-/** Whether a function of this name starts one: "GOMP_parallel", "__kmpc_fork_call". */
-bool sn_is_parallel_start(const char *name);
-/** The linkage name of the function that the call in front of this return address calls (it is looked up one
- *  byte before): "GOMP_barrier"; NULL: no direct call of a known function. */
-const char *sn_called_name(struct sn_structures *structures, const struct sn_program_place *place);
+/** The linkage name of what the call in front of this return address calls (profile/outlined.h); NULL: not known. */
+const char *sn_place_called(struct sn_structures *structures, const struct sn_program_place *place);
 
 /** Whether a function divides the iterations of its loops among a team; true where its code is not known. */
 bool sn_shares_out_loops(const struct sn_structure *structure, const struct sn_function *function);

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "profile/outlined.h"
 #include "search/evidence/activity.h"
 #include "search/evidence/recorded_parts.h"
 
@@ -28,17 +29,6 @@ static const char *function_id(const struct sn_program *program, uint32_t functi
 	sn_text_addf(text, "%s:%s", module && module->build_id ? module->build_id : "",
 		     f->linkage_name);
 	return text->chars;
-}
-
-/* "f._omp_fn.0", ".omp_outlined." and the like: the body of a parallel region. */
-static size_t outlined_stem(const char *linkage_name)
-{
-	const char *gcc = strstr(linkage_name, "._omp_fn."), *clang;
-
-	if (gcc)
-		return (size_t)(gcc - linkage_name);
-	clang = strstr(linkage_name, ".omp_outlined");
-	return clang ? (size_t)(clang - linkage_name) : SIZE_MAX;
 }
 
 static bool has_regions(const struct sn_program *program, uint32_t module)
@@ -146,7 +136,7 @@ static uint32_t region_of_function(struct region_maker *m, uint32_t function)
 {
 	const struct sn_program *program = m->r->profile->program;
 	const struct sn_program_function *f = &program->functions.items[function];
-	size_t stem = outlined_stem(f->linkage_name);
+	size_t stem = sn_outlined_stem(f->linkage_name);
 	struct sn_member member = { .kind = "function", .parent = SN_ALL, .bytes = NAN };
 	struct sn_text name = { 0 };
 
@@ -330,7 +320,7 @@ static uint32_t region_of_site(struct region_maker *m, uint32_t stack, size_t fr
 	if (is_opening(program, stack, frame)) {
 		sn_map_put(&m->opened, opened_key(program, stack, frame), NULL);
 		return site_add(m, place,
-				sn_called_name(m->r->structures, &program->places.items[place]),
+				sn_place_called(m->r->structures, &program->places.items[place]),
 				&m->of_opening[place]);
 	}
 	return sn_map_get(&m->opened, opened_key(program, stack, frame)) ? m->of_opening[place]
@@ -381,7 +371,7 @@ static void outlined_join(struct region_maker *m, uint32_t site, uint32_t stack,
 		const struct sn_step *step = &program->steps.items[place->first_step + k];
 
 		if (step->kind != SN_STEP_LOOP && m->of_function[step->index] == SN_ALL &&
-		    outlined_stem(program->functions.items[step->index].linkage_name) != SIZE_MAX)
+		    sn_outlined_stem(program->functions.items[step->index].linkage_name) != SIZE_MAX)
 			m->of_function[step->index] = site;
 	}
 	if (m->of_entry[place->function] == SN_ALL)
@@ -400,7 +390,7 @@ static uint32_t region_of_entry(struct region_maker *m, uint32_t stack, size_t f
 	if (!m->has_openmp || frame + 1 >= program->first_frame[stack + 1] ||
 	    class_at(program, frame + 1) != SN_MODULE_CLASS_OPENMP ||
 	    !has_regions(program, program->places.items[program->frame_places[frame]].module) ||
-	    outlined_stem(program->functions.items[function].linkage_name) != SIZE_MAX)
+	    sn_outlined_stem(program->functions.items[function].linkage_name) != SIZE_MAX)
 		return NO_SITE;
 	if (m->of_entry[function] != SN_ALL)
 		return m->of_entry[function];
