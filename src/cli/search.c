@@ -400,7 +400,7 @@ static sn_status again(const struct sn_online_options *options, const char *fold
 		       const struct asked *asked, bool *reached, struct sn_error *err)
 {
 	struct sn_online online = { 0 };
-	sn_status status = sn_online_hosts_again(options, folder, &online, err);
+	sn_status status = sn_online_again(options, folder, &online, err);
 
 	if (status == SN_OK) {
 		result_print(online.search, asked->format, stdout);
@@ -482,15 +482,21 @@ static sn_status program_search(const struct sn_args *args, const struct asked *
 static sn_status resume(const struct sn_args *args, int *code, struct sn_error *err)
 {
 	struct sn_simulated simulated = { 0 };
+	const char *folder = sn_args_value(args, "resume");
 	double check = INFINITY;
 	sn_status status = sn_search_share_read(args, "check", INFINITY, &check, err);
 
 	if (status == SN_OK && args->operand_count)
 		status = sn_error_set(err, SN_ERR_USAGE, "--resume takes no operand; what is '%s'?",
 				      args->operands[0]);
+	if (status == SN_OK && sn_store_is_experiment(folder))
+		status = sn_error_set(
+			err, SN_ERR_NO_DATA,
+			"search: '%s' is of a search without --phase, which measures in starts of "
+			"their own: 'sonde search -e %s' searches those that are there",
+			folder, folder);
 	if (status == SN_OK)
-		status = sn_simulate_resume(sn_args_value(args, "resume"),
-					    sn_args_flag(args, "quiet"), &simulated, err);
+		status = sn_simulate_resume(folder, sn_args_flag(args, "quiet"), &simulated, err);
 	if (status == SN_OK)
 		*code = sn_search_answer(simulated.search, sn_args_value(args, "format"), check);
 	sn_simulated_free(&simulated);
@@ -537,7 +543,7 @@ static int resume_run(const struct sn_args *args)
 	char folder[PATH_MAX];
 	sn_strings words = { 0 };
 	bool had_hosts = !args->operand_count && realpath(sn_args_value(args, "resume"), folder) &&
-			 sn_hosts_words_read(folder, &words) && words.count;
+			 sn_online_words_read(folder, &words) && words.count;
 	sn_status status =
 		had_hosts ? again_execute(args, folder, &words, &err) : resume(args, &code, &err);
 

@@ -23,12 +23,13 @@
 	50000000LL /* how long a phase's end may stop a thread, unless told else */
 
 enum {
-	SN_MONITOR_VERSION = 3,
+	SN_MONITOR_VERSION = 4,
 	SN_MONITOR_REQUESTS_MAX = 8,
 	SN_MONITOR_PERIOD_TIMES_MAX = 8,
 	SN_MONITOR_THREADS_MAX = 1024, /* by index of the data file; others have no slab */
 	SN_MONITOR_TEXT_MAX = 256,
-	SN_MONITOR_WAKE_MS = 100, /* how often a stopped thread looks whether the agent lives */
+	SN_MONITOR_PLACES_MAX = 4, /* as many as a processor has breakpoints */
+	SN_MONITOR_WAKE_MS = 100,  /* how often a stopped thread looks whether the agent lives */
 };
 
 /** HOST.agent. */
@@ -42,8 +43,8 @@ struct sn_monitor_agent {
 /** Where the phase begins and ends. */
 enum sn_monitor_boundary {
 	SN_MONITOR_BOUNDARY_NONE,
-	SN_MONITOR_BOUNDARY_BEAT,    /* a heartbeat's begin and end (sonde/heartbeat.h) */
-	SN_MONITOR_BOUNDARY_ADDRESS, /* each arrival ends an execution and begins the next one */
+	SN_MONITOR_BOUNDARY_BEAT, /* a heartbeat's begin and end (sonde/heartbeat.h) */
+	SN_MONITOR_BOUNDARY_ADDRESS, /* each arrival at one of them ends an execution and begins the next one */
 };
 
 enum sn_monitor_source {
@@ -110,9 +111,10 @@ struct sn_monitor {
 
 	/* by the agent, before the first `go` */
 	uint32_t boundary; /* enum sn_monitor_boundary */
-	uint64_t link_addr;
+	uint64_t link_addrs
+		[SN_MONITOR_PLACES_MAX];      /* copies of one place of the source; 0: no more */
 	char beat[SN_MONITOR_TEXT_MAX];	      /* its name */
-	char module[4 * SN_MONITOR_TEXT_MAX]; /* path of the file that link_addr is in */
+	char module[4 * SN_MONITOR_TEXT_MAX]; /* path of the file that link_addrs are in */
 
 	_Atomic uint32_t go;	 /* a futex: raised to let a stopped thread go on */
 	_Atomic uint32_t wanted; /* number of the newest table, tables[wanted & 1]; from 1 */
@@ -122,6 +124,10 @@ struct sn_monitor {
 	_Atomic uint32_t is_found;    /* the boundary could be watched */
 	_Atomic uint32_t taken, done; /* numbers of tables */
 	_Atomic uint32_t ended;	      /* executions that have ended */
+	_Atomic uint32_t
+		is_only; /* the image has ended, and the phase was passed once: where that is an address, the image's
+				   * end has ended its execution */
+	_Atomic uint32_t is_deaf; /* it is passed too often to be watched, and is watched no more */
 	_Atomic uint32_t
 		elsewhere; /* arrivals of other threads than the phase's, which do not count */
 	_Atomic int64_t first_ns, last_ns; /* begin of the first execution, end of the latest one */

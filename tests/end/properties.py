@@ -254,6 +254,17 @@ def words(t):
     done = t.run('properties', 'check', 'nowhere.prop', 'big.prop', 'bad.prop')
     t.check(done.returncode == 5 and 'nowhere.prop' in done.stderr and 'bad.prop:1:44' in done.stderr and 'big.prop: 1 property' in done.stdout,
             'a file that is not there leaves the others to be checked', done.stdout, done.stderr)
+    with open('words.prop', 'w') as out:
+        out.write('property Words(r: regin) { condition own(r) > 1 ms; confidence confidense(own); severity own(r) / (time(phase) * lanez); }\n'
+                  'property More(r: region) { condition own(r) > 1.5us && sum(own(r) over t in threadz) > 2 MB; confidence 1; severity 1; }\n'
+                  'property Last(r: region) { condition own(r) > 1 S and samples(r) > 5 smples; confidence 1; severity 1 / lanez; }\n')
+    said = t.run('properties', 'check', 'words.prop').stderr
+    for sentence in ("not 'regin'; did you mean 'region'?", "'ms' is no unit; 1 ms is written 0.001 s",
+                     "there is no metric 'confidense'; did you mean 'confidence'?", "there is no 'lanez'; did you mean 'lanes'?",
+                     "'us' is no unit; 1.5 us is written 1.5e-06 s", "'&' means nothing here; write 'and'",
+                     "there is no set 'threadz'; did you mean 'threads'?", "'S' is no unit; did you mean 's'?",
+                     "'smples' is no unit; did you mean 'samples'?"):
+        t.check(sentence in said, 'an error says what was meant: ' + sentence, said)
     with open('t.json', 'w') as out:
         json.dump({'schema': 'sonde.tables/1', 'phase_s': 1, 'regions': [{'region': 1}],
                    'metrics': [{'metric': 'own', 'region': 1, 'value': 1}]}, out)

@@ -339,6 +339,7 @@ def bad_days(t, app):
             'a program that executes another', done.stderr)
     found, done = search(t, '--phase', 'step', '--steps', '1', app, '160', 'crash')
     t.check(done.returncode == 0 and found['exit_status'] == 134, 'a program that crashes: what was measured is told', done.stderr)
+    t.check('the program died of signal 6 (Aborted)' in done.stderr and found['complete'] is False, 'as is that it died', found['complete'], done.stderr)
     found, done = search(t, '--phase', 'often', app, '20', 'often')
     t.check('done 20' in done.stderr and done.returncode in (0, 3), 'a phase of nanoseconds does not stop the program', done.stderr)
     for words, code, sentence in (
@@ -358,6 +359,26 @@ def bad_days(t, app):
     t.check(done.returncode == 125 and 'static' in done.stderr, 'a static program is refused', done.returncode, done.stderr)
 
 
+def resumed(t, app):
+    """What a search of one host has left gives its result again, also where its front was killed."""
+    whole, done = search(t, '--phase', 'step', '--threshold', '0', '-o', 'left.run', app, '300')
+    again = json.loads(t.run('search', '--resume', 'left.run', '--format', 'json').stdout or '{}')
+    t.check(whole['properties'] and again.get('properties') == whole['properties'] and again['phase'] == whole['phase'],
+            'a search that has ended gives the same rows again', done.stderr)
+    front = subprocess.Popen([t.sonde, 'search', '--phase', 'step', '-o', 'killed.run', app, '400'], stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL)
+    while 'measured' not in (open('killed.run/search.spool').read() if os.path.exists('killed.run/search.spool') else '') and front.poll() is None:
+        time.sleep(.02)
+    front.kill()
+    front.wait()
+    done = t.run('search', '--resume', 'killed.run', '--format', 'json')
+    again = json.loads(done.stdout or '{}')
+    t.check(done.returncode == 0 and again.get('steps') and again['exit_status'] is None, 'so does one whose front was killed', done.stderr)
+    t.run('search', '--restarts', '0', '-o', 'plain.run', app, '5')
+    done = t.run('search', '--resume', 'plain.run')
+    t.check(done.returncode == 3 and "'sonde search -e plain.run' searches" in done.stderr, 'without --phase a sentence says what does it', done.stderr)
+
+
 def main():
     t = Test()
     source = os.path.join(t.folder, 'steps.c')
@@ -374,6 +395,7 @@ def main():
     interrupts(t, app)
     two_at_once(t, app)
     bad_days(t, app)
+    resumed(t, app)
     t.done()
 
 

@@ -64,6 +64,11 @@ void sn_collect_seal(struct sn_thread *self)
 	ALL(seal, self);
 }
 
+void sn_collect_image_end(struct sn_thread *self, int64_t now_ns)
+{
+	ALL(image_end, self, now_ns);
+}
+
 void sn_collect_settle(struct sn_thread *self)
 {
 	ALL(settle, self);

@@ -56,6 +56,8 @@ struct sn_collector {
 	/** A seccomp filter comes: the last system calls. If the filter is refused, resume follows. */
 	void (*seal)(struct sn_thread *self);
 
+	/** The image ends: nothing is accounted for yet. `self` may be NULL. */
+	void (*image_end)(struct sn_thread *self, int64_t now_ns);
 	/** Code was mapped: once for each executable segment of a module, before install, too. */
 	void (*mapped)(const struct sn_map_facts *facts);
 
@@ -150,6 +152,7 @@ bool sn_collect_install(enum sn_data_origin origin);
 void sn_collect_share(void);
 void sn_collect_fork(struct sn_thread *self, const void *function);
 void sn_collect_seal(struct sn_thread *self);
+void sn_collect_image_end(struct sn_thread *self, int64_t now_ns);
 void sn_collect_thread_begin(struct sn_thread *thread, enum sn_thread_origin origin);
 /** Notes in the thread whether all are on (is_collected). */
 void sn_collect_resume(struct sn_thread *thread);

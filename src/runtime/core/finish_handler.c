@@ -107,6 +107,8 @@ void sn_finish(enum sn_data_state state, int code)
 		sn_count_raw_threads();
 	int64_t now_ns = sn_now_ns();
 	sn_maps_finish(self, now_ns);
+	if (!sn_state->is_sealed)
+		sn_collect_image_end(self, now_ns);
 	uint32_t count = atomic_load(&sn_state->next_block);
 	for (uint32_t i = 0; i < count && i < SN_BLOCKS_MAX; i++) {
 		struct sn_thread *thread = sn_state->blocks[i];

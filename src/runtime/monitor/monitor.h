@@ -11,8 +11,7 @@ extern struct sn_collector sn_monitor_collector;
 struct sn_monitor_here {
 	struct sn_monitor *segment;	      /* NULL: none */
 	const struct sn_monitor_agent *agent; /* NULL: none; kept by forks */
-	uint64_t load_addr;		      /* of the boundary; 0: none. Kept by forks */
-	int breakpoint;			      /* its number; -1: none. Kept by forks */
+	bool has_breakpoint;		      /* at an address of the boundary. Kept by forks */
 	char beat[SN_MONITOR_TEXT_MAX];	      /* "": none. Kept by forks */
 	_Atomic int32_t owner;		      /* the thread whose executions count; 0: the next */
 	bool is_inside;			      /* an execution has begun */

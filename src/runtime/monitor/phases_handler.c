@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 
+#include "runtime/core/breakpoints.h"
 #include "runtime/monitor/monitor.h"
 #include "wire/trace.h"
 
@@ -274,9 +275,10 @@ void sn_monitor_reached(struct sn_thread *self, unsigned which, uint32_t arrival
 {
 	int64_t now_ns = sn_now_ns();
 
-	(void)which;
 	if (!look(self, now_ns) || !is_owner(self))
 		return;
+	if (sn_breakpoint_is_deaf(which))
+		atomic_store_explicit(&sn_monitor_here.segment->is_deaf, 1, memory_order_relaxed);
 	if (sn_monitor_here.is_inside)
 		end(self, arrivals, now_ns);
 	if (look(self, sn_now_ns()))
@@ -311,6 +313,20 @@ static void thread_end(struct sn_thread *self, int64_t now_ns)
 	atomic_compare_exchange_strong(&sn_monitor_here.owner, &tid, 0);
 }
 
+/* A phase that is passed once lasts until the image ends. What has passed before, and what comes behind the last
+ * arrival of several, are not alike. */
+static void image_end(struct sn_thread *self, int64_t now_ns)
+{
+	struct sn_monitor *m = sn_monitor_here.segment;
+
+	if (is_detached() || atomic_load(&m->is_deaf))
+		return;
+	if (sn_monitor_here.is_inside && !atomic_load(&m->ended))
+		end(self, 1, now_ns);
+	if (!sn_monitor_here.is_inside && atomic_load(&m->ended) == 1)
+		atomic_store_explicit(&m->is_only, 1, memory_order_relaxed);
+}
+
 static void seal(struct sn_thread *self)
 {
 	if (!is_detached())
@@ -321,6 +337,7 @@ struct sn_collector sn_monitor_collector = {
 	.name = "monitor",
 	.install = sn_monitor_install,
 	.seal = seal,
+	.image_end = image_end,
 	.thread_end = thread_end,
 	.after_sample = after_sample,
 };

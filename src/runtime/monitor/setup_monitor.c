@@ -128,10 +128,11 @@ static void boundary_take(struct sn_monitor *m)
 			dl_iterate_phdr(module_see, &search);
 		if (!search.is_found)
 			break;
-		sn_monitor_here.load_addr = search.bias + m->link_addr;
-		sn_monitor_here.breakpoint =
-			sn_breakpoint_set(sn_monitor_here.load_addr, sn_monitor_reached);
-		m->is_found = sn_monitor_here.breakpoint >= 0;
+		for (int i = 0; i < SN_MONITOR_PLACES_MAX && m->link_addrs[i]; i++)
+			if (sn_breakpoint_set(search.bias + m->link_addrs[i], sn_monitor_reached) >=
+			    0)
+				sn_monitor_here.has_breakpoint = true;
+		m->is_found = sn_monitor_here.has_breakpoint;
 		break;
 	default:
 		break;
@@ -156,7 +157,7 @@ bool sn_monitor_install(enum sn_data_origin origin)
 		wait_for_agent(m);
 		boundary_take(m);
 	} else {
-		m->is_found = sn_monitor_here.beat[0] || sn_monitor_here.load_addr;
+		m->is_found = sn_monitor_here.beat[0] || sn_monitor_here.has_breakpoint;
 	}
 	atomic_store_explicit(&m->state,
 			      m->is_found && sn_monitor_has_agent(sn_now_ns())

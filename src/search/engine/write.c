@@ -1,5 +1,6 @@
 /* The result as JSON: schema sonde.search/1. */
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -331,12 +332,22 @@ static void bad_files_write(const struct sn_search *s, struct sn_json *json)
 		sn_json_close(json);
 }
 
-/* All agents came to their end, and the run was not cut short. */
+/* Exit statuses above are of signals, by the shell's rule. */
+static bool is_death(int exit_status)
+{
+	enum { SIGNALLED = 128 };
+
+	return exit_status > SIGNALLED && exit_status < SIGNALLED + NSIG;
+}
+
+/* All agents came to their end, and the run was not cut short: that which is searched, and the last one. */
 static bool is_complete(const struct sn_search *s)
 {
 	const struct sn_profile *profile = s->recorded->profile;
 
-	return !(profile && profile->experiment->is_salvaged) && !s->agents.lost && !s->is_partial;
+	return !(profile && (profile->experiment->is_salvaged ||
+			     is_death(profile->experiment->exit_status))) &&
+	       !is_death(s->exit_status) && !s->agents.lost && !s->is_partial;
 }
 
 void sn_search_write_json(const struct sn_search *s, FILE *out)

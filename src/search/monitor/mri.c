@@ -126,6 +126,28 @@ static void futex_wake(_Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, 1 << 20, NULL, NULL, 0);
 }
 
+static void table_write(const struct sn_mri *mri, struct sn_mri_process *p, uint32_t number,
+			uint32_t first, uint32_t executions, int64_t stop_ns)
+{
+	const uint32_t sources = 1u << SN_MONITOR_SAMPLES | 1u << SN_MONITOR_ACCOUNTS | mri->traces;
+	struct sn_monitor_table *table = &p->m->tables[number & 1];
+
+	table->first = first;
+	table->last = first + executions - 1;
+	table->request_count = 0;
+	for (uint32_t i = 0; i < 32 && table->request_count < SN_MONITOR_REQUESTS_MAX; i++) {
+		if (!(sources & 1u << i))
+			continue;
+		table->requests[table->request_count].source = i;
+		table->requests[table->request_count++].answer = SN_MONITOR_UNANSWERED;
+	}
+	table->period_times = mri->period_times;
+	table->stop_ns = stop_ns;
+	table->begun_ns = table->ended_ns = 0;
+	table->begun = table->ended = 0;
+	atomic_store_explicit(&p->m->wanted, number, memory_order_release);
+}
+
 static void let_go(const struct sn_mri *mri, struct sn_mri_process *p)
 {
 	struct sn_monitor *m = p->m;
@@ -136,10 +158,12 @@ static void let_go(const struct sn_mri *mri, struct sn_mri_process *p)
 	if (atomic_load_explicit(&m->state, memory_order_acquire) > SN_MONITOR_STARTING)
 		return; /* another agent did so, before it died */
 	m->boundary = mri->boundary.kind;
-	m->link_addr = mri->boundary.link_addr;
+	memcpy(m->link_addrs, mri->boundary.link_addrs, sizeof(m->link_addrs));
 	snprintf(m->beat, sizeof(m->beat), "%s", mri->boundary.beat ? mri->boundary.beat : "");
 	snprintf(m->module, sizeof(m->module), "%s",
 		 mri->boundary.module ? mri->boundary.module : "");
+	if (mri->first_number) /* it may come to the phase at once */
+		table_write(mri, p, mri->first_number, 0, 1, 0);
 	atomic_fetch_add(&m->go, 1);
 	futex_wake(&m->go);
 }
@@ -235,6 +259,22 @@ uint32_t sn_mri_ended(const struct sn_mri *mri, bool *is_found)
 	return most;
 }
 
+bool sn_mri_is_reached(const struct sn_mri *mri)
+{
+	for (size_t i = 0; i < mri->processes.count; i++)
+		if (atomic_load(&mri->processes.items[i].m->first_ns))
+			return true;
+	return false;
+}
+
+bool sn_mri_is_deaf(const struct sn_mri *mri)
+{
+	for (size_t i = 0; i < mri->processes.count; i++)
+		if (atomic_load(&mri->processes.items[i].m->is_deaf))
+			return true;
+	return false;
+}
+
 double sn_mri_mean_s(const struct sn_mri *mri)
 {
 	double mean_s = 0;
@@ -263,35 +303,15 @@ bool sn_mri_is_needed(const struct sn_mri *mri)
 
 /* ---- measuring ---- */
 
-static void table_write(struct sn_mri *mri, struct sn_mri_process *p, uint32_t first,
-			uint32_t executions, int64_t stop_ns)
-{
-	const uint32_t sources = 1u << SN_MONITOR_SAMPLES | 1u << SN_MONITOR_ACCOUNTS | mri->traces;
-	struct sn_monitor_table *table = &p->m->tables[mri->number & 1];
-
-	table->first = first;
-	table->last = first + executions - 1;
-	table->request_count = 0;
-	for (uint32_t i = 0; i < 32 && table->request_count < SN_MONITOR_REQUESTS_MAX; i++) {
-		if (!(sources & 1u << i))
-			continue;
-		table->requests[table->request_count].source = i;
-		table->requests[table->request_count++].answer = SN_MONITOR_UNANSWERED;
-	}
-	table->period_times = mri->period_times;
-	table->stop_ns = stop_ns;
-	table->begun_ns = table->ended_ns = 0;
-	table->begun = table->ended = 0;
-	atomic_store_explicit(&p->m->wanted, mri->number, memory_order_release);
-	p->takes_part = true;
-}
-
-/* What has not been taken over is no longer wanted. */
-static bool can_take(const struct sn_mri_process *p, bool has_to_pass)
+/* What has not been taken over is no longer wanted. A first execution may go on meanwhile: its table is the other one. */
+static bool can_take(const struct sn_mri *mri, const struct sn_mri_process *p, bool has_to_pass)
 {
 	bool passes = atomic_load(&p->m->ended) || atomic_load(&p->m->first_ns);
+	uint32_t taken = atomic_load(&p->m->taken);
 
-	return is_running(p) && atomic_load(&p->m->taken) == atomic_load(&p->m->done) &&
+	return is_running(p) &&
+	       (taken == atomic_load(&p->m->done) ||
+		(taken == mri->first_number && (taken & 1) != (mri->number & 1))) &&
 	       (passes || !has_to_pass);
 }
 
@@ -305,9 +325,10 @@ static bool tables_write(struct sn_mri *mri, bool has_to_pass, uint32_t first, u
 		struct sn_mri_process *p = &mri->processes.items[i];
 
 		p->takes_part = false;
-		if (!can_take(p, has_to_pass))
+		if (!can_take(mri, p, has_to_pass))
 			continue;
-		table_write(mri, p, first, executions, stop_ns);
+		table_write(mri, p, mri->number, first, executions, stop_ns);
+		p->takes_part = true;
 		count++;
 	}
 	return count > 0;
@@ -337,6 +358,18 @@ bool sn_mri_measure(struct sn_mri *mri, uint32_t executions, int64_t stop_ns)
 			    stop_ns);
 }
 
+void sn_mri_measure_first(struct sn_mri *mri)
+{
+	if (!mri->first_number)
+		mri->first_number = ++mri->number;
+	for (size_t i = 0; i < mri->processes.count; i++) {
+		struct sn_mri_process *p = &mri->processes.items[i];
+
+		if (is_running(p) && !atomic_load(&p->m->wanted))
+			table_write(mri, p, mri->first_number, 0, 1, 0);
+	}
+}
+
 bool sn_mri_is_measured(const struct sn_mri *mri)
 {
 	bool has_done = false, is_open = false;
@@ -360,14 +393,13 @@ bool sn_mri_is_measured(const struct sn_mri *mri)
 	return true;
 }
 
-static void slabs_fetch(const struct sn_mri *mri, const struct sn_mri_process *p,
-			struct sn_mri_window *out)
+static void slabs_fetch(const struct sn_mri_process *p, uint32_t number, struct sn_mri_window *out)
 {
 	for (uint32_t i = 0; i < SN_MONITOR_THREADS_MAX; i++) {
 		const struct sn_monitor_slab *s = &p->m->slabs[i];
 		struct sn_mri_thread thread = { .pid = p->pid, .tid = s->tid };
 
-		if (s->generation != mri->number || !s->tid)
+		if (s->generation != number || !s->tid)
 			continue;
 		thread.elapsed_ns = s->time_ns[1] - s->time_ns[0];
 		thread.cpu_ns =
@@ -399,33 +431,47 @@ static uint32_t accepted_of(const struct sn_monitor_table *table)
 	return accepted;
 }
 
+/* What a process has measured of a table; nothing if it has not. */
+static void window_add(const struct sn_mri_process *p, uint32_t number, struct sn_mri_window *out)
+{
+	const struct sn_monitor_table *table = &p->m->tables[number & 1];
+	int64_t from_ns = table->begun_ns, to_ns = table->ended_ns;
+	uint32_t executions = executions_of(table);
+
+	if (atomic_load(&p->m->done) != number || from_ns <= 0 || to_ns <= from_ns || !executions)
+		return;
+	out->processes++;
+	out->traces &= accepted_of(table);
+	if (table->overhead_ns[1] > table->overhead_ns[0])
+		out->overhead_ns += table->overhead_ns[1] - table->overhead_ns[0];
+	if (table->traced_ns[1] > table->traced_ns[0])
+		out->traced_ns += table->traced_ns[1] - table->traced_ns[0];
+	out->from_ns = from_ns < out->from_ns ? from_ns : out->from_ns;
+	out->to_ns = to_ns > out->to_ns ? to_ns : out->to_ns;
+	out->executions = executions > out->executions ? executions : out->executions;
+	slabs_fetch(p, number, out);
+	sn_vec_push(&out->faults,
+		    (struct sn_mri_faults){ p->pid, table->minor_faults[1] - table->minor_faults[0],
+					    table->major_faults[1] - table->major_faults[0] });
+}
+
 bool sn_mri_fetch(const struct sn_mri *mri, struct sn_mri_window *out)
 {
 	*out = (struct sn_mri_window){ .from_ns = INT64_MAX, .traces = mri->traces };
-	for (size_t i = 0; i < mri->processes.count; i++) {
-		const struct sn_mri_process *p = &mri->processes.items[i];
-		const struct sn_monitor_table *table = &p->m->tables[mri->number & 1];
-		int64_t from_ns = table->begun_ns, to_ns = table->ended_ns;
-		uint32_t executions = executions_of(table);
+	for (size_t i = 0; i < mri->processes.count; i++)
+		if (mri->processes.items[i].takes_part)
+			window_add(&mri->processes.items[i], mri->number, out);
+	if (!out->processes)
+		sn_mri_window_free(out);
+	return out->processes > 0;
+}
 
-		if (!p->takes_part || atomic_load(&p->m->done) != mri->number || from_ns <= 0 ||
-		    to_ns <= from_ns || !executions)
-			continue;
-		out->processes++;
-		out->traces &= accepted_of(table);
-		if (table->overhead_ns[1] > table->overhead_ns[0])
-			out->overhead_ns += table->overhead_ns[1] - table->overhead_ns[0];
-		if (table->traced_ns[1] > table->traced_ns[0])
-			out->traced_ns += table->traced_ns[1] - table->traced_ns[0];
-		out->from_ns = from_ns < out->from_ns ? from_ns : out->from_ns;
-		out->to_ns = to_ns > out->to_ns ? to_ns : out->to_ns;
-		out->executions = executions > out->executions ? executions : out->executions;
-		slabs_fetch(mri, p, out);
-		sn_vec_push(&out->faults,
-			    (struct sn_mri_faults){
-				    p->pid, table->minor_faults[1] - table->minor_faults[0],
-				    table->major_faults[1] - table->major_faults[0] });
-	}
+bool sn_mri_fetch_only(const struct sn_mri *mri, struct sn_mri_window *out)
+{
+	*out = (struct sn_mri_window){ .from_ns = INT64_MAX };
+	for (size_t i = 0; mri->first_number && i < mri->processes.count; i++)
+		if (atomic_load(&mri->processes.items[i].m->is_only))
+			window_add(&mri->processes.items[i], mri->first_number, out);
 	if (!out->processes)
 		sn_mri_window_free(out);
 	return out->processes > 0;

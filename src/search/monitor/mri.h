@@ -19,7 +19,7 @@ struct sn_mri_boundary {
 	const char *beat; /* SN_MONITOR_BOUNDARY_BEAT */
 	const char
 		*module; /* SN_MONITOR_BOUNDARY_ADDRESS: path of the file, and the address in it */
-	uint64_t link_addr;
+	uint64_t link_addrs[SN_MONITOR_PLACES_MAX]; /* 0: no more */
 };
 
 struct sn_mri_process {
@@ -44,8 +44,9 @@ struct sn_mri {
 		traces; /* that are asked for beside samples and accounts: bits 1 << enum sn_monitor_source */
 	uint32_t
 		period_times; /* samples are asked for so many times as far apart as the recording has them; 0: as it does */
-	uint32_t number;  /* of the newest table */
-	uint32_t refused; /* segments that were not as they should be */
+	uint32_t number;       /* of the newest table */
+	uint32_t first_number; /* of that which asks for the first execution; 0: none */
+	uint32_t refused;      /* segments that were not as they should be */
 };
 
 /** What a thread used over the executions that were measured, by the kernel's account; -1: unknown. */
@@ -81,6 +82,10 @@ sn_status sn_mri_add(struct sn_mri *mri, const char *live_folder, struct sn_erro
 void sn_mri_look(struct sn_mri *mri);
 /** Executions that the process furthest ahead has ended; whether any process could watch the boundary. */
 uint32_t sn_mri_ended(const struct sn_mri *mri, bool *is_found);
+/** Whether some process has come to the phase at all. */
+bool sn_mri_is_reached(const struct sn_mri *mri);
+/** Whether some process passes the phase too often for it to be watched any more. */
+bool sn_mri_is_deaf(const struct sn_mri *mri);
 /** Seconds of one execution, on average so far; 0: none has ended. */
 double sn_mri_mean_s(const struct sn_mri *mri);
 /** Asks for so many executions, the same ones in all processes, stopped at their end for `stop_ns` at most.
@@ -88,6 +93,12 @@ double sn_mri_mean_s(const struct sn_mri *mri);
 bool sn_mri_measure(struct sn_mri *mri, uint32_t executions, int64_t stop_ns);
 /** The same from execution `first` on, as hosts have agreed. A process that has passed none takes no part. */
 bool sn_mri_measure_from(struct sn_mri *mri, uint32_t first, uint32_t executions, int64_t stop_ns);
+/** Asks every process that is asked for nothing yet, and all that start later, for its first execution, beside what else
+ *  is asked. */
+void sn_mri_measure_first(struct sn_mri *mri);
+/** What was measured of processes that passed the phase once only, so that it lasted until their ends; false: nothing,
+ *  or the phase was passed again. The caller frees with sn_mri_window_free. */
+bool sn_mri_fetch_only(const struct sn_mri *mri, struct sn_mri_window *out);
 /** Whether all that take part have measured, or are gone. */
 bool sn_mri_is_measured(const struct sn_mri *mri);
 /** What was measured; false: nothing. The caller frees with sn_mri_window_free. */

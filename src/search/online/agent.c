@@ -33,6 +33,7 @@ struct worker {
 	double began_s;
 	size_t told;   /* steps whose findings are in the spool as sentences */
 	bool has_room; /* the spool could be written so far */
+	bool has_told_waiting;
 	/* of one of several hosts */
 	struct sn_node *node; /* NULL: there is one host */
 	uint32_t step;	      /* of the front's, the last that was asked for */
@@ -54,6 +55,7 @@ struct view {
 	uint32_t ended;
 	double mean_s;
 	bool is_found, is_needed, is_measured;
+	bool is_reached, is_deaf;
 };
 
 static void folder_see(void *context, const char *live_folder)
@@ -84,6 +86,8 @@ static struct view look(struct worker *w)
 	view.mean_s = sn_mri_mean_s(w->mri);
 	view.is_needed = sn_mri_is_needed(w->mri);
 	view.is_measured = sn_mri_is_measured(w->mri);
+	view.is_reached = sn_mri_is_reached(w->mri);
+	view.is_deaf = sn_mri_is_deaf(w->mri);
 	if (w->node)
 		node_look(w, &view);
 	pthread_mutex_unlock(&w->lock);
@@ -107,8 +111,39 @@ static bool is_over(const struct worker *w)
 	return most_s > 0 && sn_now_s() - w->began_s > most_s;
 }
 
-/* The first execution tells how long one takes, and is measured by nobody. What an agent that died has
- * asked for is waited for. */
+/* How long the phase may take to come before people are told that it does not. */
+static const double silent_s = 10;
+
+static void say(const struct worker *w, const char *sentence)
+{
+	struct sn_error err;
+
+	if (w->node)
+		sn_node_say(w->node, sentence);
+	else
+		sn_spool_found(w->options->experiment_path, sentence, &err);
+}
+
+/* A program may run for ever: that nothing will come of a phase is told once while it does. */
+static void waiting_tell(struct worker *w, const struct view *view)
+{
+	struct sn_text text = { 0 };
+
+	if (w->has_told_waiting || sn_now_s() - w->began_s < silent_s || !view->is_found)
+		return;
+	w->has_told_waiting = true;
+	sn_text_addf(&text, "'%.160s' has %s in %.0f s; the program runs on, %s",
+		     w->options->phase->name.chars,
+		     view->is_reached ? "been reached once and not again" : "not been reached",
+		     sn_now_s() - w->began_s,
+		     view->is_reached ? "measured to its end if nothing else comes"
+				      : "unmeasured until then (Ctrl-C ends it)");
+	say(w, text.chars);
+	sn_text_free(&text);
+}
+
+/* The first execution tells how long one takes. It is measured, too, but counts only if no other one follows. What an
+ * agent that died has asked for is waited for. */
 static bool request(struct worker *w, const struct sn_executions *s)
 {
 	bool is_asked = false;
@@ -126,10 +161,31 @@ static bool request(struct worker *w, const struct sn_executions *s)
 						  sn_suspend_ns(w->options->online->suspend));
 			sn_mri_go(w->mri); /* those that are stopped since the step before */
 			pthread_mutex_unlock(&w->lock);
+		} else {
+			pthread_mutex_lock(&w->lock);
+			w->mri->period_times = s->period_times;
+			sn_mri_measure_first(w->mri);
+			pthread_mutex_unlock(&w->lock);
+			waiting_tell(w, &view);
 		}
 		pause_ns(POLL_NS);
 	}
 	return true;
+}
+
+/* The execution of a phase that was passed once, after the program's end. */
+static bool only_fetch(struct worker *w, const struct sn_executions *s, struct sn_mri_window *out)
+{
+	bool is_there;
+
+	if (s->measured.count || w->before.windows.count)
+		return false;
+	while (look(w).is_needed && !is_over(w))
+		pause_ns(POLL_NS);
+	pthread_mutex_lock(&w->lock);
+	is_there = sn_mri_fetch_only(w->mri, out);
+	pthread_mutex_unlock(&w->lock);
+	return is_there;
 }
 
 /* What was asked for is measured, or nothing is left that could be. */
@@ -161,7 +217,7 @@ static bool live_next(struct sn_executions *s, sn_windows *out)
 		w->before.windows.items[w->next_before++] = (struct sn_mri_window){ 0 };
 		return true;
 	}
-	if (!request(w, s) || !window_wait(w, &window))
+	if ((!request(w, s) || !window_wait(w, &window)) && !only_fetch(w, s, &window))
 		return false;
 	if (sn_spool_window(w->options->experiment_path, &window, &err) == SN_OK) {
 		sn_vec_push(out, window);
@@ -248,7 +304,6 @@ static void tell(struct sn_executions *s, const struct sn_search *found)
 		const struct sn_finding *f = &found->findings.items[i];
 		const struct sn_member *region = sn_finding_region(found, f);
 		struct sn_text text = { 0 };
-		struct sn_error err;
 
 		if (f->step <= w->told)
 			continue;
@@ -259,10 +314,7 @@ static void tell(struct sn_executions *s, const struct sn_search *found)
 		if (region && region->file && region->line_first)
 			sn_text_addf(&text, " (%.60s:%u)", sn_base_name(region->file),
 				     region->line_first);
-		if (w->node)
-			sn_node_say(w->node, text.chars);
-		else
-			sn_spool_found(w->options->experiment_path, text.chars, &err);
+		say(w, text.chars);
 		sn_text_free(&text);
 	}
 	w->told = found->steps.count;
@@ -298,6 +350,7 @@ static sn_status worker_open(struct worker *w, uint32_t epoch, struct sn_error *
 				      &w->node, err);
 	if (status != SN_OK || w->node)
 		return status;
+	sn_mri_measure_first(w->mri);
 	sn_spool_read(o->experiment_path, &w->before);
 	/* what a worker before this one found was told before it asked for the next window */
 	w->told = w->before.windows.count ? w->before.windows.count - 1 : 0;
@@ -306,7 +359,13 @@ static sn_status worker_open(struct worker *w, uint32_t epoch, struct sn_error *
 
 static void end_tell(struct worker *w)
 {
-	struct view view = look(w);
+	const struct view view = look(w);
+	const struct sn_spool_end spool_end = { .is_found = view.is_found,
+						.is_reached = view.is_reached,
+						.is_deaf = view.is_deaf,
+						.refused = w->mri->refused,
+						.executions = view.ended,
+						.mean_s = view.mean_s };
 	const struct sn_told end = { .kind = SN_TOLD_END,
 				     .is_found = view.is_found,
 				     .refused = w->mri->refused,
@@ -316,8 +375,7 @@ static void end_tell(struct worker *w)
 	struct sn_error err;
 
 	if (!node) {
-		sn_spool_end(w->options->experiment_path, view.is_found, w->mri->refused,
-			     view.ended, view.mean_s, &err);
+		sn_spool_end(w->options->experiment_path, &spool_end, &err);
 		return;
 	}
 	pthread_mutex_lock(&w->lock);

@@ -556,7 +556,7 @@ static sn_status folder_make(struct sn_hosts *h, struct sn_error *err)
 		status = sn_journal_open(journal, &h->journal, NULL, NULL, err);
 	h->has_journal = status == SN_OK;
 	if (status == SN_OK)
-		status = sn_hosts_words_write(h, err);
+		status = sn_online_words_write(h->path, h->options, err);
 	free(secret);
 	free(nodes);
 	free(journal);
@@ -622,6 +622,7 @@ sn_status sn_online_hosts(const struct sn_online_options *options, struct sn_onl
 		run(h);
 		out->exit_code = h->exit_code;
 		out->has_run = true;
+		sn_online_death_tell(options, h->exit_code);
 		status = sn_hosts_result(h, out, err);
 		sn_text_add(&out->path, h->path);
 	}

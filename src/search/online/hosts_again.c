@@ -3,7 +3,6 @@
  * gives the result that it would have printed.
  */
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,54 +11,6 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "search/online/hosts_parts.h"
-
-/* ---- the words ---- */
-
-static void word_put(const char *word, FILE *out)
-{
-	fwrite(word, 1, strlen(word) + 1, out);
-}
-
-sn_status sn_hosts_words_write(const struct sn_hosts *h, struct sn_error *err)
-{
-	char *path = sn_nodes_file(h->path, "search.words"), whole[PATH_MAX];
-	const char *program = h->options->program;
-	struct sn_file_writer writer;
-	sn_status status = sn_file_writer_open(&writer, path, err);
-
-	free(path);
-	if (status != SN_OK)
-		return status;
-	if (strchr(program, '/') && realpath(program, whole))
-		program = whole;
-	word_put("--phase", writer.out);
-	word_put(h->options->phase, writer.out);
-	for (const char *const *word = h->options->passed; word && *word; word++)
-		word_put(*word, writer.out);
-	word_put(program, writer.out);
-	return sn_file_writer_commit(&writer, err);
-}
-
-bool sn_hosts_words_read(const char *folder, sn_strings *out)
-{
-	char *path = sn_nodes_file(folder, "search.words");
-	struct sn_file_view view;
-	struct sn_error err;
-	bool is_whole = !access(path, F_OK) && sn_file_map(path, &view, &err) == SN_OK;
-
-	free(path);
-	if (!is_whole)
-		return false;
-	is_whole = view.length && !view.bytes[view.length - 1];
-	for (size_t at = 0; is_whole && at < view.length;) {
-		const char *word = (const char *)view.bytes + at;
-
-		sn_vec_push(out, sn_strdup(word));
-		at += strlen(word) + 1;
-	}
-	sn_file_unmap(&view);
-	return is_whole;
-}
 
 /* ---- what is left ---- */
 
@@ -153,8 +104,8 @@ static void who_was_there(struct sn_hosts *h)
 		h->nodes.items[h->windows.items[i].node].is_joined = true;
 }
 
-sn_status sn_online_hosts_again(const struct sn_online_options *options, const char *folder,
-				struct sn_online *out, struct sn_error *err)
+sn_status sn_hosts_again(const struct sn_online_options *options, const char *folder,
+			 struct sn_online *out, struct sn_error *err)
 {
 	struct sn_hosts *h = sn_alloc_zeroed(1, sizeof(*h));
 	sn_status status = sn_search_check(options->library, &options->search, err);

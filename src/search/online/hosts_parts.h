@@ -81,8 +81,8 @@ bool sn_hosts_has_come(const struct sn_hosts *hosts, const char *name);
 
 /* ---- hosts_again.c ---- */
 
-/** Writes the words that `sonde search --resume` needs (online.h). */
-sn_status sn_hosts_words_write(const struct sn_hosts *hosts, struct sn_error *err);
+sn_status sn_hosts_again(const struct sn_online_options *options, const char *folder,
+			 struct sn_online *out, struct sn_error *err);
 
 /* ---- hosts_result.c ---- */
 

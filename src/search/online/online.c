@@ -1,7 +1,13 @@
 /* Which kind of search a program has. */
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "search/online/hosts_parts.h"
 #include "search/online/parts.h"
+
+/* Exit codes above are of signals, by the shell's rule. */
+enum { SIGNALLED = 128 };
 
 sn_status sn_online_run(const struct sn_online_options *options, struct sn_online *out,
 			struct sn_error *err)
@@ -10,6 +16,23 @@ sn_status sn_online_run(const struct sn_online_options *options, struct sn_onlin
 		return sn_online_restart(options, out, err);
 	return options->agents ? sn_online_hosts(options, out, err)
 			       : sn_online_phases(options, out, err);
+}
+
+sn_status sn_online_again(const struct sn_online_options *options, const char *folder,
+			  struct sn_online *out, struct sn_error *err)
+{
+	return sn_spool_exists(folder) ? sn_phases_again(options, folder, out, err)
+				       : sn_hosts_again(options, folder, out, err);
+}
+
+void sn_online_death_tell(const struct sn_online_options *options, int exit_code)
+{
+	int signal = exit_code - SIGNALLED;
+
+	if (signal > 0 && signal < NSIG && !options->is_quiet)
+		fprintf(stderr,
+			"sonde: the program died of signal %d (%s); the result is of what it had done until then\n",
+			signal, strsignal(signal));
 }
 
 void sn_online_free(struct sn_online *online)

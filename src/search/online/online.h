@@ -69,13 +69,13 @@ void sn_online_free(struct sn_online *online);
  *  first is a program; {host} stands for a host. SN_ERR_USAGE: not. */
 sn_status sn_hosts_agents_check(const char *agents, struct sn_error *err);
 
-/** The words that a search with agents has left in its folder: options that hosts need, then the program; false: there are
- *  none. The caller frees with sn_vec_free_owned in any case. */
-bool sn_hosts_words_read(const char *folder, sn_strings *out);
+/** The words that a search with a phase has left in its folder: options that a result needs, then the program; false: there
+ *  are none. The caller frees with sn_vec_free_owned in any case. */
+bool sn_online_words_read(const char *folder, sn_strings *out);
 /** The result of such a search (an absolute path) whose front was killed, of what is left of it. SN_ERR_USAGE: its front is
  *  still there. SN_ERR_NO_DATA: nothing was measured. Free in any case. */
-sn_status sn_online_hosts_again(const struct sn_online_options *options, const char *folder,
-				struct sn_online *out, struct sn_error *err);
+sn_status sn_online_again(const struct sn_online_options *options, const char *folder,
+			  struct sn_online *out, struct sn_error *err);
 
 /** Takes part in the search of a folder (an absolute path). By `agents`: "auto", the program is run and recorded, and the
  *  first on its host starts the host's agent; "wait", the same, but somebody else does so; "alone", this process is

@@ -45,6 +45,12 @@ sn_status sn_executions_search(struct sn_executions *phases, struct sn_search **
 			       struct sn_error *err);
 void sn_executions_free(struct sn_executions *phases);
 
+/* ---- words.c ---- */
+
+/** Writes what `sonde search --resume` needs into a search's folder (online.h). */
+sn_status sn_online_words_write(const char *folder, const struct sn_online_options *options,
+				struct sn_error *err);
+
 /* ---- agent.c ---- */
 
 struct sn_agent_options {
@@ -74,6 +80,11 @@ void sn_hosts_free(struct sn_hosts *hosts);
 /* ---- restart.c, phases.c ---- */
 sn_status sn_online_restart(const struct sn_online_options *options, struct sn_online *out,
 			    struct sn_error *err);
+/** The result of a search whose front was killed, of what its agent has left. */
+sn_status sn_phases_again(const struct sn_online_options *options, const char *folder,
+			  struct sn_online *out, struct sn_error *err);
+/** That a program died of a signal is said, by its exit code as the shell has it. */
+void sn_online_death_tell(const struct sn_online_options *options, int exit_code);
 void sn_online_front_free(struct sn_online_front *front);
 sn_status sn_online_phases(const struct sn_online_options *options, struct sn_online *out,
 			   struct sn_error *err);

@@ -6,126 +6,9 @@
 
 #include "base/file.h"
 #include "code/image.h"
-#include "code/structure.h"
 #include "record/target.h"
 #include "search/online/libraries.h"
-
-enum { SHOWN = 4 };
-
-struct finding {
-	struct sn_structure *structure;
-	const char *wanted;
-	size_t matches;
-	uint64_t link_addr;
-	const char *file;
-	uint32_t line;
-	struct sn_text names; /* of the first few */
-};
-
-static void match_add(struct finding *f, uint64_t link_addr, const char *name, const char *file,
-		      uint32_t line)
-{
-	if (f->matches && f->link_addr == link_addr)
-		return;
-	if (f->matches < SHOWN)
-		sn_text_addf(&f->names, "%s%s", f->matches ? ", " : "", name);
-	if (!f->matches) {
-		f->link_addr = link_addr;
-		f->file = file;
-		f->line = line;
-	}
-	f->matches++;
-}
-
-/* "f" means "ns::f(int)" only by its whole name, with or without parameters. */
-static bool is_named(const struct sn_function *function, const char *wanted)
-{
-	size_t length = strlen(wanted);
-
-	return (function->linkage_name && !strcmp(function->linkage_name, wanted)) ||
-	       (!strncmp(function->name, wanted, length) &&
-		(!function->name[length] || function->name[length] == '('));
-}
-
-static void functions_find(struct finding *f)
-{
-	for (size_t i = 0; i < sn_structure_function_count(f->structure); i++) {
-		const struct sn_function *function = sn_structure_function(f->structure, i);
-
-		if (function->kind != SN_FUNCTION_SYMBOL || !is_named(function, f->wanted))
-			continue;
-		sn_function_prepare(f->structure, function, SN_PREPARE_LINES);
-		match_add(f, function->link_addr, function->name, function->file, function->line);
-	}
-}
-
-/* FUNCTION+0xOFFSET, as a loop without lines is called. */
-static void labels_find(struct finding *f)
-{
-	const char *plus = strrchr(f->wanted, '+');
-	size_t length = plus && !strncmp(plus, "+0x", 3) ? (size_t)(plus - f->wanted) : 0;
-
-	for (size_t i = 0; length && i < sn_structure_function_count(f->structure); i++) {
-		const struct sn_function *function = sn_structure_function(f->structure, i);
-
-		if (strncmp(function->name, f->wanted, length) != 0)
-			continue;
-		sn_function_prepare(f->structure, function, SN_PREPARE_ALL);
-		for (uint32_t l = 0; l < function->loop_count; l++)
-			if (!strcmp(function->loops[l].label, f->wanted))
-				match_add(f, function->loops[l].header_link_addr, function->name,
-					  NULL, 0);
-	}
-}
-
-/* ---- FILE:LINE ---- */
-
-static bool is_file(const char *file, const char *wanted, size_t length)
-{
-	size_t own = file ? strlen(file) : 0;
-
-	return own >= length && !strncmp(file + own - length, wanted, length) &&
-	       (own == length || file[own - length - 1] == '/');
-}
-
-static void loops_find(struct finding *f, size_t file_length, uint32_t line)
-{
-	for (size_t i = 0; i < sn_structure_function_count(f->structure); i++) {
-		const struct sn_function *function = sn_structure_function(f->structure, i);
-
-		for (uint32_t l = 0; l < function->loop_count; l++) {
-			const struct sn_loop *loop = &function->loops[l];
-
-			if (sn_loop_main(loop) == loop && loop->line_first == line &&
-			    is_file(loop->file, f->wanted, file_length))
-				match_add(f, loop->header_link_addr, function->name, loop->file,
-					  line);
-		}
-	}
-}
-
-static void lines_find(struct finding *f, size_t file_length, uint32_t line)
-{
-	for (size_t i = 0; i < sn_structure_function_count(f->structure); i++) {
-		const struct sn_function *function = sn_structure_function(f->structure, i);
-
-		for (uint32_t l = 0; l < function->line_count; l++)
-			if (function->lines[l].line == line &&
-			    is_file(function->lines[l].file, f->wanted, file_length)) {
-				match_add(f, function->lines[l].link_addr, function->name,
-					  function->lines[l].file, line);
-				break; /* its first instruction in this function */
-			}
-	}
-}
-
-static void line_find(struct finding *f, size_t file_length, uint32_t line)
-{
-	sn_structure_prepare_all(f->structure, SN_PREPARE_ALL);
-	loops_find(f, file_length, line);
-	if (!f->matches)
-		lines_find(f, file_length, line);
-}
+#include "search/online/places.h"
 
 /* "solve.c:41": how long the file's name is, and the line; false: it is no such thing. */
 static bool is_place(const char *wanted, size_t *file_length, uint32_t *line)
@@ -190,55 +73,146 @@ static bool is_heartbeat(const char *path, const char *wanted)
 
 /* ---- all ---- */
 
-static sn_status matches_check(const struct finding *f, const char *path, struct sn_error *err)
+/* What is wanted, as it was typed. */
+struct wanted {
+	const char *words;
+	size_t file_length; /* of FILE:LINE */
+	uint32_t line;	    /* 0: another thing */
+};
+
+enum { SHOWN = 6 };
+
+static void places_add(const struct sn_places *places, struct sn_text *out)
 {
-	if (!f->matches)
-		return sn_error_set(
+	const bool are_several = sn_places_are_several(places);
+
+	for (size_t i = 0; i < places->items.count && i < SHOWN; i++) {
+		const struct sn_place *place = &places->items.items[i];
+
+		sn_text_add(out, i ? ", " : "");
+		sn_place_add_label(place, out);
+		if (are_several && place->file && place->line)
+			sn_text_addf(out, " of %s:%u", place->file, place->line);
+	}
+	sn_text_add(out, places->items.count > SHOWN ? ", ..." : "");
+}
+
+/* ", the nearest line that can be one is solve.c:41 (in main)". */
+static void nearest_add(const struct sn_structure *structure, const struct wanted *w,
+			struct sn_text *out)
+{
+	struct sn_place nearest;
+
+	if (w->line && sn_places_nearest(structure, w->words, w->file_length, w->line, &nearest))
+		sn_text_addf(out, "; the nearest line that can be a phase is %.*s:%u (in %s)",
+			     (int)w->file_length, w->words, nearest.line, nearest.function->name);
+}
+
+static sn_status none_set(const struct sn_structure *structure, const struct wanted *w,
+			  const struct sn_places *places, const char *path, struct sn_error *err)
+{
+	struct sn_text nearest = { 0 };
+	sn_status status;
+
+	nearest_add(structure, w, &nearest);
+	if (places->unwatchable)
+		status = sn_error_set(
+			err, SN_ERR_USAGE,
+			"--phase '%s': '%s' has it inlined %zu %s only, and each copy is a "
+			"loop: give the loop or the call as FILE:LINE",
+			w->words, path, places->unwatchable,
+			places->unwatchable == 1 ? "time" : "times");
+	else if (nearest.length)
+		status = sn_error_set(
+			err, SN_ERR_USAGE,
+			"--phase '%s': no instruction of '%s' is that line's alone, as it has no "
+			"code, or the compiler made it one with others%s",
+			w->words, path, nearest.chars);
+	else
+		status = sn_error_set(
 			err, SN_ERR_USAGE,
 			"--phase '%s': '%s' has no heartbeat, function or line of that "
 			"name, nor have its libraries ('sonde structure -l functions' lists "
 			"a file's functions)",
-			f->wanted, path);
-	if (f->matches > 1)
-		return sn_error_set(err, SN_ERR_USAGE,
-				    "--phase '%s' means %zu places in '%s' (%s%s): name one of "
-				    "them, as FILE:LINE or by its whole name",
-				    f->wanted, f->matches, path, f->names.chars,
-				    f->matches > SHOWN ? ", ..." : "");
-	return SN_OK;
+			w->words, path);
+	sn_text_free(&nearest);
+	return status;
+}
+
+static sn_status places_check(const struct sn_structure *structure, const struct wanted *w,
+			      const struct sn_places *places, const char *path,
+			      struct sn_error *err)
+{
+	const size_t count = places->items.count;
+	const bool are_several = sn_places_are_several(places);
+	struct sn_text names = { 0 }, nearest = { 0 };
+
+	if (!count)
+		return none_set(structure, w, places, path, err);
+	if (count <= SN_MONITOR_PLACES_MAX && !are_several)
+		return SN_OK;
+	places_add(places, &names);
+	if (!are_several)
+		nearest_add(structure, w, &nearest);
+	if (are_several)
+		sn_error_set(
+			err, SN_ERR_USAGE,
+			"--phase '%s' means %zu places in '%s' (%s): name one of them, as FILE:LINE with "
+			"more of the path, by its whole name, or as FUNCTION+0xOFFSET",
+			w->words, count, path, names.chars);
+	else
+		sn_error_set(
+			err, SN_ERR_USAGE,
+			"--phase '%s': the compiler made %zu copies of it in '%s' (%s), and %d can be "
+			"watched: name one of them so%s",
+			w->words, count, path, names.chars, SN_MONITOR_PLACES_MAX,
+			nearest.length ? nearest.chars : "");
+	sn_text_free(&names);
+	sn_text_free(&nearest);
+	return SN_ERR_USAGE;
+}
+
+static void places_take(const struct sn_places *places, struct sn_phase *out)
+{
+	const struct sn_place *first = places->items.items;
+
+	out->boundary.kind = SN_MONITOR_BOUNDARY_ADDRESS;
+	for (size_t i = 0; i < places->items.count && i < SN_MONITOR_PLACES_MAX; i++)
+		out->boundary.link_addrs[i] = places->items.items[i].link_addr;
+	sn_text_clear(&out->file);
+	sn_text_add(&out->file, first->file ? first->file : "");
+	out->line = first->line;
+	sn_text_clear(&out->outer);
+	sn_place_add_outer(first, &out->outer);
 }
 
 /* Places of a file; nothing is found in one that cannot be read. */
-static sn_status places_find(const char *path, const char *wanted, struct sn_phase *out,
+static sn_status places_find(const char *path, const struct wanted *w, struct sn_phase *out,
 			     size_t *matches, struct sn_error *err)
 {
-	struct finding f = { .wanted = wanted };
+	struct sn_places places = { 0 };
+	struct sn_structure *structure = NULL;
 	struct sn_image *image = NULL;
-	size_t file_length;
-	uint32_t line;
 	sn_status status = sn_image_open(path, NULL, &image, err);
 
 	if (status == SN_OK)
-		status = sn_structure_open(image, &f.structure, err);
+		status = sn_structure_open(image, &structure, err);
 	if (status == SN_OK) {
-		if (is_place(wanted, &file_length, &line))
-			line_find(&f, file_length, line);
-		else
-			functions_find(&f);
-		if (!f.matches)
-			labels_find(&f);
-		status = matches_check(&f, path, err);
+		if (w->line) {
+			sn_structure_prepare_all(structure, SN_PREPARE_ALL);
+			sn_places_of_line(structure, w->words, w->file_length, w->line, &places);
+		} else {
+			sn_places_of_function(structure, w->words, &places);
+		}
+		if (!places.items.count && !places.unwatchable)
+			sn_places_of_label(structure, w->words, &places);
+		status = places_check(structure, w, &places, path, err);
 	}
-	if (status == SN_OK) {
-		out->boundary.kind = SN_MONITOR_BOUNDARY_ADDRESS;
-		out->boundary.link_addr = f.link_addr;
-		sn_text_clear(&out->file);
-		sn_text_add(&out->file, f.file ? f.file : "");
-		out->line = f.line;
-	}
-	*matches = f.matches;
-	sn_text_free(&f.names);
-	sn_structure_free(f.structure);
+	if (status == SN_OK)
+		places_take(&places, out);
+	*matches = places.items.count + places.unwatchable;
+	sn_vec_free(&places.items);
+	sn_structure_free(structure);
 	sn_image_free(image);
 	return status;
 }
@@ -260,20 +234,18 @@ static bool may_have(const char *path, const char *wanted)
 
 /* In the first library that has it, as the loader looks for it. SN_ERR_NOT_FOUND: none has, or the program is no
  * file with a loader. */
-static sn_status library_find(const char *program, const char *wanted, struct sn_phase *out,
+static sn_status library_find(const char *program, const struct wanted *w, struct sn_phase *out,
 			      struct sn_error *err)
 {
 	sn_strings all = { 0 };
-	size_t file_length, matches = 0;
-	uint32_t line;
-	const bool is_line = is_place(wanted, &file_length, &line);
+	size_t matches = 0;
 	sn_status status = SN_ERR_NOT_FOUND;
 
 	sn_libraries_list(program, &all);
 	for (size_t i = 0; i < all.count && !matches; i++) {
-		if (!is_line && !may_have(all.items[i], wanted))
+		if (!w->line && !may_have(all.items[i], w->words))
 			continue;
-		status = places_find(all.items[i], wanted, out, &matches, err);
+		status = places_find(all.items[i], w, out, &matches, err);
 		if (status == SN_OK) {
 			char *path = realpath(all.items[i], NULL);
 
@@ -290,13 +262,17 @@ static sn_status library_find(const char *program, const char *wanted, struct sn
 static sn_status address_find(const char *path, const char *wanted, struct sn_phase *out,
 			      struct sn_error *err)
 {
+	struct wanted w = { .words = wanted };
 	struct sn_error late = { 0 };
 	size_t matches;
-	sn_status status = places_find(path, wanted, out, &matches, err), other;
+	sn_status status, other;
 
+	if (!is_place(wanted, &w.file_length, &w.line))
+		w.line = 0;
+	status = places_find(path, &w, out, &matches, err);
 	if (status == SN_OK || matches)
 		return status;
-	other = library_find(path, wanted, out, &late);
+	other = library_find(path, &w, out, &late);
 	if (other == SN_ERR_NOT_FOUND)
 		return status;
 	*err = late;
@@ -319,7 +295,7 @@ sn_status sn_phase_at(const char *name, const char *module, uint64_t link_addr,
 	sn_text_add(&out->name, name);
 	sn_text_add(&out->module, module);
 	out->boundary.kind = SN_MONITOR_BOUNDARY_ADDRESS;
-	out->boundary.link_addr = link_addr;
+	out->boundary.link_addrs[0] = link_addr;
 	out->boundary.module = out->module.chars;
 	return texts_check(out, err);
 }
@@ -356,4 +332,5 @@ void sn_phase_free(struct sn_phase *phase)
 	sn_text_free(&phase->name);
 	sn_text_free(&phase->module);
 	sn_text_free(&phase->file);
+	sn_text_free(&phase->outer);
 }

@@ -473,6 +473,7 @@ struct sn_online_front {
 	struct sn_text experiment_path;
 	uint64_t watched; /* bytes of the spool */
 	double watched_s;
+	double ran_s; /* the program */
 };
 
 static void agent_begin(void *context, const char *live_folder, const char *experiment_path)
@@ -486,6 +487,8 @@ static void agent_begin(void *context, const char *live_folder, const char *expe
 	struct sn_error err;
 
 	sn_text_add(&f->experiment_path, experiment_path);
+	if (sn_online_words_write(experiment_path, f->options, &err) != SN_OK)
+		sn_error_print(&err);
 	gethostname(host, 64); /* as the runtime has it */
 	options.host = host;
 	if (sn_agent_start(&options, &err) != SN_OK ||
@@ -565,33 +568,60 @@ static bool spooled_next(struct sn_executions *s, sn_windows *out)
 static sn_status nothing_measured(const struct sn_online_front *f, struct sn_error *err)
 {
 	const char *name = f->phase.name.chars;
+	const struct sn_spool_end *end = &f->spool.end;
 
 	if (!f->spool.has_ended)
 		return sn_error_set(err, SN_ERR_NO_DATA,
 				    "search: the agent that measures '%s' was killed before it had "
 				    "measured anything; the program ran on",
 				    name);
-	if (!f->spool.is_found)
+	if (!end->is_found)
 		return sn_error_set(err, SN_ERR_NO_DATA,
 				    "search: no process could watch for '%s': the program did not "
 				    "start, or no hardware breakpoint can be had here (a debugger "
 				    "has them, or perf_event_open is refused)",
 				    name);
-	if (!f->spool.executions && f->phase.boundary.kind == SN_MONITOR_BOUNDARY_BEAT)
+	if (end->is_deaf)
+		return sn_error_set(
+			err, SN_ERR_NO_DATA,
+			"search: '%s' is passed over 400 times a second, too often to be watched; name a "
+			"place that is passed less often%s%s",
+			name, f->phase.outer.length ? ", as the loop around it: --phase " : "",
+			f->phase.outer.length ? f->phase.outer.chars : "");
+	if (!end->executions && end->is_reached)
+		return sn_error_set(
+			err, SN_ERR_NO_DATA,
+			"search: no execution of '%s' ended: it was reached, and %.1f s after its start "
+			"the program died in it; without --phase the whole program is searched",
+			name, f->ran_s);
+	if (!end->executions && f->phase.boundary.kind == SN_MONITOR_BOUNDARY_BEAT)
 		return sn_error_set(err, SN_ERR_NO_DATA,
-				    "search: no beat of the heartbeat '%s' ended; if a function of "
+				    "search: no execution of '%s' ended: in the %.1f s that the "
+				    "program ran no beat of that heartbeat came; if a function of "
 				    "that name is meant, give its place as FILE:LINE",
-				    name);
-	if (!f->spool.executions)
+				    name, f->ran_s);
+	if (!end->executions)
 		return sn_error_set(err, SN_ERR_NO_DATA,
-				    "search: no execution of '%s' ended; is it passed again and "
-				    "again, and at most 400 times a second?",
-				    name);
+				    "search: no execution of '%s' ended: it was never reached in "
+				    "the %.1f s that the program ran",
+				    name, f->ran_s);
 	return sn_error_set(err, SN_ERR_NO_DATA,
 			    "search: the program ended before an execution of '%s' could be "
 			    "measured; %u had passed in all: let it run longer, or leave --phase "
 			    "away",
-			    name, f->spool.executions);
+			    name, end->executions);
+}
+
+/* One that nothing follows. */
+static void only_tell(const struct sn_online_front *f)
+{
+	if (f->spool.has_ended && f->spool.end.executions == 1 && !f->options->is_quiet)
+		fprintf(stderr,
+			"sonde: '%s' was passed once: measured is this one execution, from its begin to "
+			"%s; there is none for further steps, so less is measurable than without --phase\n",
+			f->phase.name.chars,
+			f->phase.boundary.kind == SN_MONITOR_BOUNDARY_BEAT ? "its end"
+									   : "the program's end");
 }
 
 static void agents_tell(const struct sn_online_front *f, struct sn_search *search)
@@ -600,7 +630,7 @@ static void agents_tell(const struct sn_online_front *f, struct sn_search *searc
 						    .joined = f->spool.agents.count > 0,
 						    .lost = !f->spool.has_ended,
 						    .restarted = f->spool.restarted,
-						    .refused = f->spool.refused };
+						    .refused = f->spool.end.refused };
 	if (search->agents.lost && !f->options->is_quiet)
 		fprintf(stderr,
 			"sonde: the agent was lost; the result is of what it had measured\n");
@@ -625,6 +655,7 @@ static sn_status result_find(struct sn_online_front *f, struct sn_online *out, s
 	status = sn_executions_search(s, &out->search, err);
 	if (status == SN_OK) {
 		agents_tell(f, out->search);
+		only_tell(f);
 		out->search->exit_status = out->exit_code;
 	}
 	return status;
@@ -674,6 +705,7 @@ sn_status sn_online_phases_at(const struct sn_online_options *options, struct sn
 	struct sn_online_front *f = sn_alloc_zeroed(1, sizeof(*f));
 	struct sn_record_options record = options->record;
 	struct sn_record_result result = { .exit_code = SN_EXIT_USAGE };
+	double begin_s;
 	sn_status status;
 
 	*out = (struct sn_online){ .front = f };
@@ -687,7 +719,11 @@ sn_status sn_online_phases_at(const struct sn_online_options *options, struct sn
 	record.prepared = agent_begin;
 	record.round = options->is_quiet ? NULL : watch;
 	record.context = f;
+	begin_s = sn_now_s();
 	status = program_run(f, &result, &record, err);
+	f->ran_s = sn_now_s() - begin_s;
+	if (status == SN_OK)
+		sn_online_death_tell(options, result.exit_code);
 	out->exit_code = result.exit_code;
 	if (status == SN_OK) {
 		spool_wait(f, result.experiment_path.chars);
@@ -696,6 +732,30 @@ sn_status sn_online_phases_at(const struct sn_online_options *options, struct sn
 	}
 	out->path = result.experiment_path;
 	return status;
+}
+
+sn_status sn_phases_again(const struct sn_online_options *options, const char *folder,
+			  struct sn_online *out, struct sn_error *err)
+{
+	struct sn_online_front *f = sn_alloc_zeroed(1, sizeof(*f));
+	sn_status status = sn_search_check(options->library, &options->search, err);
+
+	*out = (struct sn_online){ .front = f,
+				   .exit_code = -1 }; /* nobody has waited for the program */
+	f->own = *options;
+	f->options = &f->own;
+	sn_text_add(&f->experiment_path, folder);
+	sn_text_add(&out->path, folder);
+	if (status == SN_OK)
+		status = sn_phase_find(options->program, options->phase, &f->phase, err);
+	if (status != SN_OK)
+		return status;
+	sn_spool_read(folder, &f->spool);
+	if (!f->spool.has_ended && is_any_at_work(&f->spool) && !options->is_quiet)
+		fprintf(stderr,
+			"sonde: the program still runs, and its agent measures on; this command then has the "
+			"rest\n");
+	return result_find(f, out, &out->path, err);
 }
 
 void sn_online_front_free(struct sn_online_front *f)

@@ -123,6 +123,8 @@ static sn_status start(struct restart *r, const struct sn_record_options *option
 		sn_text_add(path, result.experiment_path.chars);
 	}
 	sn_text_free(&result.experiment_path);
+	if (status == SN_OK && !is_ended_from_outside(result.exit_signal))
+		sn_online_death_tell(r->options, result.exit_code);
 	r->is_interrupted |= is_ended_from_outside(result.exit_signal);
 	r->is_interrupted |= signals_restore(&r->mask);
 	return status;

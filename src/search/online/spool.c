@@ -72,13 +72,14 @@ sn_status sn_spool_window(const char *experiment_path, const struct sn_mri_windo
 	return status;
 }
 
-sn_status sn_spool_end(const char *experiment_path, bool is_found, uint32_t refused,
-		       uint32_t executions, double mean_s, struct sn_error *err)
+sn_status sn_spool_end(const char *experiment_path, const struct sn_spool_end *end,
+		       struct sn_error *err)
 {
 	struct sn_text text = { 0 };
 	sn_status status;
 
-	sn_text_addf(&text, "\nend %d %u %u %.9f\n", is_found, refused, executions, mean_s);
+	sn_text_addf(&text, "\nend %d %u %u %.9f %d %d\n", end->is_found, end->refused,
+		     end->executions, end->mean_s, end->is_reached, end->is_deaf);
 	status = append(experiment_path, &text, true, err);
 	sn_text_free(&text);
 	return status;
@@ -141,14 +142,30 @@ static bool is_sane(const struct sn_mri_window *w)
 	return w->from_ns > 0 && w->to_ns > w->from_ns && w->executions && w->processes;
 }
 
+/* Nothing, if it is no line of an end. Older ones have four words. */
+static void end_read(struct sn_spool *out, const char *line)
+{
+	int is_found, is_reached = 0, is_deaf = 0;
+	struct sn_spool_end end = { 0 };
+
+	if (sscanf(line, "end %d %u %u %lf %d %d", &is_found, &end.refused, &end.executions,
+		   &end.mean_s, &is_reached, &is_deaf) < 4)
+		return;
+	end.is_found = is_found != 0;
+	end.is_reached = is_reached != 0;
+	end.is_deaf = is_deaf != 0;
+	if (!(end.mean_s >= 0 && end.mean_s < 1e9))
+		end.mean_s = 0;
+	out->has_ended = true;
+	out->end = end;
+}
+
 static void line_read(struct reader *r, const char *line)
 {
 	struct sn_mri_window *w = &r->window;
 	struct sn_mri_thread t;
 	struct sn_mri_faults f;
-	int pid, is_again, is_found;
-	uint32_t refused, executions;
-	double mean_s;
+	int pid, is_again;
 
 	if (sscanf(line, "agent %d %d", &pid, &is_again) == 2) {
 		sn_vec_push(&r->out->agents, pid);
@@ -172,13 +189,8 @@ static void line_read(struct reader *r, const char *line)
 		sn_vec_push(&r->out->windows, *w);
 		r->window = (struct sn_mri_window){ 0 };
 		r->is_open = false;
-	} else if (sscanf(line, "end %d %u %u %lf", &is_found, &refused, &executions, &mean_s) ==
-		   4) {
-		r->out->has_ended = true;
-		r->out->is_found = is_found != 0;
-		r->out->refused = refused;
-		r->out->executions = executions;
-		r->out->mean_s = mean_s >= 0 && mean_s < 1e9 ? mean_s : 0;
+	} else {
+		end_read(r->out, line);
 	}
 }
 
@@ -202,6 +214,17 @@ void sn_spool_read_memory(const char *chars, size_t length, struct sn_spool *out
 		at += bytes + 1;
 	}
 	window_drop(&r);
+}
+
+bool sn_spool_exists(const char *experiment_path)
+{
+	struct sn_text path = { 0 };
+	bool exists;
+
+	path_of(experiment_path, &path);
+	exists = access(path.chars, F_OK) == 0;
+	sn_text_free(&path);
+	return exists;
 }
 
 void sn_spool_read(const char *experiment_path, struct sn_spool *out)

@@ -66,6 +66,8 @@ static void near_try(const char *written, const char *name, const char **near)
 const char *sn_prop_near(const struct sn_prop_checker *c, const char *name,
 			 char text[SN_PROP_NEAR_TEXT])
 {
+	static const char *const of_the_language[] = { "lanes",	  "time",  "confidence", "exists",
+						       "penalty", "least", "greatest" };
 	const char *near = NULL;
 
 	for (uint32_t i = 0; i < c->symbol_count; i++)
@@ -78,6 +80,8 @@ const char *sn_prop_near(const struct sn_prop_checker *c, const char *name,
 	for (size_t f = 0; f < c->scope->file_count; f++)
 		for (size_t i = 0; i < c->scope->files[f]->metrics.count; i++)
 			near_try(name, c->scope->files[f]->metrics.items[i]->name, &near);
+	for (size_t i = 0; i < sizeof(of_the_language) / sizeof(*of_the_language); i++)
+		near_try(name, of_the_language[i], &near);
 	if (near)
 		snprintf(text, SN_PROP_NEAR_TEXT, "'%.80s'; did you mean '%.80s'?", name, near);
 	else

@@ -6,7 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "base/spelling.h"
 #include "base/text.h"
 
 struct lexer {
@@ -145,6 +147,68 @@ static double number_value(const char *text)
 	return plain ? strtod_l(text, NULL, plain) : strtod(text, NULL);
 }
 
+/* "1 ms": what people write for a unit, and what it is in one of ours. */
+static const struct {
+	const char *word, *unit;
+	double times;
+} foreign_units[] = {
+	{ "ms", "s", 1e-3 },	 { "us", "s", 1e-6 },	     { "ns", "s", 1e-9 },
+	{ "sec", "s", 1 },	 { "seconds", "s", 1 },	     { "min", "s", 60 },
+	{ "h", "s", 3600 },	 { "kB", "B", 1e3 },	     { "KB", "B", 1e3 },
+	{ "MB", "B", 1e6 },	 { "GB", "B", 1e9 },	     { "KiB", "B", 1024 },
+	{ "MiB", "B", 1 << 20 }, { "GiB", "B", 1 << 30 },    { "b", "B", 1 },
+	{ "bytes", "B", 1 },	 { "sample", "samples", 1 }, { "counts", "count", 1 },
+};
+
+/* A unit that a word looks like; NULL: none. */
+static const char *near_unit(const char *word)
+{
+	static const char *const units[] = { "samples", "count", "s", "B" };
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (!strcasecmp(word, units[i]) ||
+		    (units[i][1] && sn_spelling_is_near(word, units[i])))
+			return units[i];
+	return NULL;
+}
+
+/* The word behind a number, which is no unit: reported if one was meant. Other words of the language may stand there,
+ * with a blank before them. */
+static void foreign_unit_read(struct lexer *lx, struct sn_prop_token *token)
+{
+	const bool is_joined = is_word_start(peek(lx, 0));
+	const struct lexer before = *lx;
+	struct sn_prop_pos pos;
+	const char *word, *near;
+
+	while (peek(lx, 0) == ' ' || peek(lx, 0) == '\t')
+		lx->at++;
+	pos = here(lx);
+	word = lx->at;
+	while (is_word_start(*word) && lx->at < lx->end && is_word_char(*lx->at))
+		lx->at++;
+	word = copy(lx, word, lx->at);
+	for (size_t i = 0; i < sizeof(foreign_units) / sizeof(*foreign_units); i++)
+		if (!strcmp(word, foreign_units[i].word)) {
+			token->number *= foreign_units[i].times;
+			token->unit = foreign_units[i].unit;
+			sn_prop_report(&lx->file->diags, pos,
+				       "'%s' is no unit; %s %s is written %.12g %s", word,
+				       token->text, word, token->number, token->unit);
+			return;
+		}
+	near = *word ? near_unit(word) : NULL;
+	if (!near && !is_joined) {
+		*lx = before;
+		return;
+	}
+	token->unit = near;
+	sn_prop_report(&lx->file->diags, pos,
+		       near ? "'%s' is no unit; did you mean '%s'?"
+			    : "'%s' is no unit; the units are s, B, B/s, count, samples%.0s",
+		       word, near ? near : "");
+}
+
 static void number_read(struct lexer *lx)
 {
 	struct sn_prop_token token = { .kind = SN_PTOK_NUMBER, .pos = here(lx) };
@@ -158,16 +222,8 @@ static void number_read(struct lexer *lx)
 		token.number = 0;
 	}
 	token.unit = unit_read(lx);
-	if (!token.unit && is_word_start(peek(lx, 0))) {
-		const char *word = lx->at;
-		struct sn_prop_pos pos = here(lx);
-
-		while (lx->at < lx->end && is_word_char(*lx->at))
-			lx->at++;
-		sn_prop_report(&lx->file->diags, pos,
-			       "'%.*s' is no unit; the units are s, B, B/s, count, samples",
-			       (int)(lx->at - word), word);
-	}
+	if (!token.unit)
+		foreign_unit_read(lx, &token);
 	push(lx, token);
 }
 
@@ -225,6 +281,15 @@ static void mark_read(struct lexer *lx)
 			continue;
 		token.text = marks[i];
 		lx->at += length;
+		push(lx, token);
+		return;
+	}
+	if (*lx->at == '&') {
+		while (peek(lx, 0) == '&')
+			lx->at++;
+		sn_prop_report(&lx->file->diags, token.pos, "'&' means nothing here; write 'and'");
+		token.kind = SN_PTOK_WORD;
+		token.text = "and";
 		push(lx, token);
 		return;
 	}

@@ -156,7 +156,7 @@ static struct sn_prop_context context_parse(struct sn_prop_parser *p)
 {
 	struct sn_prop_context context = { 0 };
 	struct sn_prop_pos pos;
-	const char *kind;
+	const char *kind, *near = NULL;
 	int k;
 
 	context.name = sn_prop_expect_name(p, "the name of a parameter", &context.pos);
@@ -165,11 +165,17 @@ static struct sn_prop_context context_parse(struct sn_prop_parser *p)
 	for (k = 0; k < SN_KEYS; k++)
 		if (!strcmp(kind, sn_key_name((enum sn_key)k)))
 			break;
+	for (int i = 0; i < SN_KEYS && k == SN_KEYS; i++)
+		if (sn_spelling_is_near(kind, sn_key_name((enum sn_key)i)))
+			near = sn_key_name((enum sn_key)i);
 	if (k == SN_KEYS)
-		sn_prop_parse_error(p, pos,
-				    "a parameter is a region, data, process, thread, lock, file or "
-				    "peer, not '%s'",
-				    kind);
+		sn_prop_parse_error(
+			p, pos,
+			near ? "a parameter is a region, data, process, thread, lock, file or "
+			       "peer, not '%s'; did you mean '%s'?"
+			     : "a parameter is a region, data, process, thread, lock, file or "
+			       "peer, not '%s'%.0s",
+			kind, near ? near : "");
 	context.kind = k < SN_KEYS ? (enum sn_key)k : SN_KEY_REGION;
 	if (context.kind != SN_KEY_REGION || !sn_prop_take_mark(p, "("))
 		return context;

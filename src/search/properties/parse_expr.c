@@ -1,6 +1,7 @@
 /* Expressions, by recursive descent; one function a level of precedence. */
 #include <string.h>
 
+#include "base/spelling.h"
 #include "search/properties/parse_parts.h"
 
 static struct sn_expr *expr_new(struct sn_prop_parser *p, enum sn_expr_kind kind,
@@ -66,6 +67,7 @@ static enum sn_prop_op op_among(const char *word, enum sn_prop_op first, enum sn
 static void set_parse(struct sn_prop_parser *p, struct sn_expr *e)
 {
 	struct sn_prop_pos pos = p->at->pos;
+	const char *near = NULL;
 	bool is_set = false;
 
 	for (int s = 0; s < SN_SETS && !is_set; s++)
@@ -75,9 +77,15 @@ static void set_parse(struct sn_prop_parser *p, struct sn_expr *e)
 		}
 	e->set_pos = pos;
 	if (!is_set) {
-		sn_prop_parse_error(p, pos,
-				    "a set must stand here: threads, processes, subregions(r), "
-				    "data(r), peers(p) or phases");
+		for (int s = 0; s < SN_SETS && p->at->kind == SN_PTOK_WORD; s++)
+			if (sn_spelling_is_near(p->at->text, sn_prop_set_name((enum sn_prop_set)s)))
+				near = sn_prop_set_name((enum sn_prop_set)s);
+		sn_prop_parse_error(
+			p, pos,
+			near ? "there is no set '%s'; did you mean '%s'?"
+			     : "a set must stand here: threads, processes, subregions(r), "
+			       "data(r), peers(p), locks or phases%.0s%.0s",
+			near ? p->at->text : "", near ? near : "");
 		return;
 	}
 	if (sn_prop_take_mark(p, "(")) {

@@ -217,3 +217,46 @@ TEST(a_second_agent_goes_on_with_the_numbers_of_the_first)
 	sn_mri_close(mri);
 	removed();
 }
+
+/* What is passed once is measured from the first instruction on, and counts where nothing follows. */
+TEST(the_first_execution_of_all_that_start)
+{
+	struct sn_mri *mri = opened();
+	struct sn_mri_window window;
+	struct sn_monitor *m[2];
+	struct sn_monitor_table *table;
+
+	REQUIRE(mri);
+	sn_mri_measure_first(mri);
+	m[0] = segment("host.1.0.monitor", 0600, sizeof(*m[0]));
+	sn_mri_look(mri);
+	table = &m[0]->tables[m[0]->wanted & 1];
+	CHECK(m[0]->go == 1 && m[0]->wanted && table->first == 0 && table->last == 0);
+	CHECK(!sn_mri_fetch_only(mri, &window));
+	m[1] = segment("host.1.1.monitor", 0600, sizeof(*m[1])); /* a child: it does not stop */
+	m[1]->state = SN_MONITOR_RUNNING;
+	sn_mri_look(mri);
+	CHECK_INT(m[1]->wanted, 0);
+	sn_mri_measure_first(mri);
+	CHECK_INT(m[1]->wanted, m[0]->wanted);
+	/* the first one passes the phase until its end, the other one never does */
+	m[0]->state = SN_MONITOR_RUNNING;
+	m[0]->first_ns = 5;
+	m[0]->taken = m[0]->wanted;
+	table->begun_ns = 5;
+	CHECK(sn_mri_is_reached(mri) && !sn_mri_fetch_only(mri, &window));
+	m[0]->ended = 1;
+	CHECK(sn_mri_measure(mri, 3, 0)); /* the agent may ask for more just then */
+	CHECK(m[0]->wanted != m[0]->taken && table->begun_ns == 5);
+	table->ended = 1;
+	table->ended_ns = 9;
+	m[0]->done = m[0]->taken;
+	CHECK(!sn_mri_fetch_only(mri, &window));
+	m[0]->is_only = 1;
+	REQUIRE(sn_mri_fetch_only(mri, &window));
+	CHECK(window.from_ns == 5 && window.to_ns == 9 && window.executions == 1 &&
+	      window.processes == 1);
+	sn_mri_window_free(&window);
+	sn_mri_close(mri);
+	removed();
+}

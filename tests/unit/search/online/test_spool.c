@@ -60,7 +60,13 @@ TEST(what_is_written_is_read)
 	window_write(path, 1000);
 	sn_spool_found(path, "step 1: 0.5 HotRegion", &err);
 	window_write(path, 2000);
-	sn_spool_end(path, true, 2, 17, 0.25, &err);
+	sn_spool_end(path,
+		     &(struct sn_spool_end){ .is_found = true,
+					     .is_deaf = true,
+					     .refused = 2,
+					     .executions = 17,
+					     .mean_s = 0.25 },
+		     &err);
 	sn_spool_read(path, &spool);
 	REQUIRE(spool.windows.count == 2 && spool.agents.count == 2);
 	CHECK_INT(spool.agents.items[1], 42);
@@ -71,8 +77,9 @@ TEST(what_is_written_is_read)
 	CHECK_INT(spool.windows.items[0].faults.items[0].minor, 20);
 	CHECK(spool.windows.items[1].traces == 24 && spool.windows.items[1].overhead_ns == 900 &&
 	      spool.windows.items[1].traced_ns == 30);
-	CHECK(spool.has_ended && spool.is_found && spool.refused == 2 && spool.executions == 17);
-	CHECK_REAL(spool.mean_s, 0.25, 0);
+	CHECK(spool.has_ended && spool.end.is_found && spool.end.refused == 2 &&
+	      spool.end.executions == 17 && spool.end.is_deaf && !spool.end.is_reached);
+	CHECK_REAL(spool.end.mean_s, 0.25, 0);
 	sn_spool_free(&spool);
 	folder_remove(path);
 }

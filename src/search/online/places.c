@@ -1,0 +1,360 @@
+/* Copies of a function or a line in the code of a file. */
+#include "search/online/places.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static void place_add(struct sn_places *out, const struct sn_place *place)
+{
+	for (size_t i = 0; i < out->items.count; i++)
+		if (out->items.items[i].link_addr == place->link_addr)
+			return;
+	sn_vec_push(&out->items, *place);
+}
+
+static bool is_in(const struct sn_range *range, uint64_t link_addr)
+{
+	return link_addr >= range->first_link_addr && link_addr < range->end_link_addr;
+}
+
+/* Parts split off are for what happens seldom. */
+static bool is_cold(const struct sn_function *function, uint64_t link_addr)
+{
+	return function->range_count && !is_in(&function->ranges[0], link_addr);
+}
+
+static bool is_within(const struct sn_function *function, int32_t inner, int32_t outer)
+{
+	for (; inner >= 0; inner = function->inlines[inner].parent)
+		if (inner == outer)
+			return true;
+	return false;
+}
+
+static bool is_main(const struct sn_loop *loop)
+{
+	return loop->role == SN_LOOP_MAIN || loop->role == SN_LOOP_VERSION;
+}
+
+/* How deep a place lies in loops around it: those that were written around its line, or around the call of its copy. An
+ * instruction may have been moved out of them, and a loop's into another one. */
+static unsigned depth_of(const struct sn_place *place)
+{
+	const struct sn_loop *loop = place->loop;
+	bool is_around = loop && place->inline_index >= 0 &&
+			 !is_within(place->function, loop->inline_index, place->inline_index);
+
+	if (loop && !is_around)
+		is_around = loop->file && place->file && !strcmp(loop->file, place->file) &&
+			    loop->line_first <= place->line && place->line <= loop->line_last;
+	return is_around ? loop->depth : 0;
+}
+
+/* Whether one row of a copy stands for the line, and not the other: what is hot, then what is in the innermost loop, then
+ * what is no rest of it. 0: both do. */
+static int compare(const struct sn_place *a, const struct sn_place *b)
+{
+	bool a_cold = is_cold(a->function, a->link_addr),
+	     b_cold = is_cold(b->function, b->link_addr);
+	unsigned a_depth = depth_of(a), b_depth = depth_of(b);
+	bool a_main = !a->loop || is_main(a->loop), b_main = !b->loop || is_main(b->loop);
+
+	if (a_cold != b_cold)
+		return a_cold ? 1 : -1;
+	if (a_depth != b_depth)
+		return a_depth < b_depth ? 1 : -1;
+	return a_main == b_main ? 0 : a_main ? -1 : 1;
+}
+
+/* ---- functions ---- */
+
+/* "f" means "ns::f(int)" only by its whole name, with or without parameters; and what compilers made of it. */
+static bool is_named(const char *own, const char *linkage_name, const char *name)
+{
+	static const char *const clones[] = { ".constprop.",   ".isra.",
+					      ".lto_priv.",    " [clone .constprop",
+					      " [clone .isra", " [clone .lto_priv" };
+	size_t length = strlen(name);
+
+	if (linkage_name && !strcmp(linkage_name, name))
+		return true;
+	if (!own || strncmp(own, name, length) != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(clones) / sizeof(*clones); i++)
+		if (sn_starts_with(own + length, clones[i]) && !sn_ends_with(own, ".cold"))
+			return true;
+	return !own[length] || own[length] == '(';
+}
+
+/* The first instruction of an inlined copy that is not in a loop of its own. */
+static bool copy_place(const struct sn_function *function, int32_t copy, struct sn_place *out)
+{
+	bool is_there = false;
+
+	for (uint32_t i = 0; i < function->line_count; i++) {
+		const struct sn_line *row = &function->lines[i];
+		const struct sn_loop *loop;
+		struct sn_place place;
+
+		if (!is_within(function, row->inline_index, copy))
+			continue;
+		loop = sn_function_loop_at(function, row->link_addr);
+		if (loop && is_within(function, loop->inline_index, copy))
+			continue;
+		place = (struct sn_place){ row->link_addr,
+					   function,
+					   copy,
+					   loop,
+					   function->inlines[copy].file,
+					   function->inlines[copy].line };
+		if (is_there && compare(out, &place) <= 0)
+			continue;
+		*out = place;
+		is_there = true;
+	}
+	return is_there;
+}
+
+static void copies_find(struct sn_structure *structure, const struct sn_function *function,
+			const char *name, struct sn_places *out)
+{
+	for (uint32_t i = 0; i < function->inline_count; i++) {
+		const struct sn_inline *copy = &function->inlines[i];
+		struct sn_place place;
+
+		if (!is_named(copy->name, copy->linkage_name, name))
+			continue;
+		sn_function_prepare(structure, function, SN_PREPARE_ALL);
+		if (copy_place(function, (int32_t)i, &place))
+			place_add(out, &place);
+		else
+			out->unwatchable++;
+	}
+}
+
+void sn_places_of_function(struct sn_structure *structure, const char *name, struct sn_places *out)
+{
+	const size_t count = sn_structure_function_count(structure);
+
+	*out = (struct sn_places){ 0 };
+	sn_structure_prepare_all(structure, SN_PREPARE_LINES);
+	for (size_t i = 0; i < count; i++) {
+		const struct sn_function *f = sn_structure_function(structure, i);
+
+		if (f->kind == SN_FUNCTION_SYMBOL && is_named(f->name, f->linkage_name, name))
+			place_add(out, &(struct sn_place){ f->link_addr, f, -1, NULL, f->file,
+							   f->line });
+	}
+	for (size_t i = 0; i < count; i++)
+		copies_find(structure, sn_structure_function(structure, i), name, out);
+}
+
+void sn_places_of_label(struct sn_structure *structure, const char *label, struct sn_places *out)
+{
+	const char *plus = strrchr(label, '+');
+	size_t length = plus && sn_starts_with(plus, "+0x") ? (size_t)(plus - label) : 0;
+	uint64_t offset = length ? strtoull(plus + 3, NULL, 16) : 0;
+
+	*out = (struct sn_places){ 0 };
+	for (size_t i = 0; length && i < sn_structure_function_count(structure); i++) {
+		const struct sn_function *f = sn_structure_function(structure, i);
+		uint64_t link_addr = f->link_addr + offset;
+		bool is_whole = !f->name[length], begins = false;
+
+		if (strncmp(f->name, label, length) != 0)
+			continue;
+		sn_function_prepare(structure, f, SN_PREPARE_ALL);
+		for (uint32_t l = 0; l < f->loop_count; l++)
+			if (!strcmp(f->loops[l].label, label))
+				place_add(out, &(struct sn_place){ f->loops[l].header_link_addr, f,
+								   f->loops[l].inline_index,
+								   &f->loops[l], NULL, 0 });
+		for (uint32_t r = 0; is_whole && r < f->line_count; r++)
+			begins |= f->lines[r].link_addr == link_addr;
+		for (uint32_t b = 0; is_whole && b < f->block_count; b++)
+			begins |= f->blocks[b].link_addr == link_addr;
+		if (begins)
+			place_add(out,
+				  &(struct sn_place){ link_addr, f, -1,
+						      sn_function_loop_at(f, link_addr), NULL, 0 });
+	}
+}
+
+/* ---- lines ---- */
+
+static bool is_file(const char *file, const char *wanted, size_t length)
+{
+	size_t own = file ? strlen(file) : 0;
+
+	return own >= length && !strncmp(file + own - length, wanted, length) &&
+	       (own == length || file[own - length - 1] == '/');
+}
+
+/* Of one copy, what is passed in turn is one place: loops inside of it, and what a loop was split into. */
+static void loop_add(struct sn_places *out, const struct sn_loop *loop)
+{
+	const struct sn_place place = {
+		loop->header_link_addr, loop->function, loop->inline_index, loop, loop->file,
+		loop->line_first
+	};
+
+	for (size_t i = 0; i < out->items.count; i++) {
+		struct sn_place *known = &out->items.items[i];
+
+		if (known->function != loop->function ||
+		    known->inline_index != loop->inline_index ||
+		    (known->loop->parent != loop->parent && known->loop->depth == loop->depth) ||
+		    (known->loop->group == loop->group && known->loop->depth == loop->depth))
+			continue;
+		if (loop->depth < known->loop->depth)
+			*known = place;
+		return;
+	}
+	place_add(out, &place);
+}
+
+static void loops_find(const struct sn_function *f, const char *file, size_t length, uint32_t line,
+		       struct sn_places *out)
+{
+	for (uint32_t l = 0; l < f->loop_count; l++)
+		if (is_main(&f->loops[l]) && f->loops[l].line_first == line &&
+		    is_file(f->loops[l].file, file, length))
+			loop_add(out, &f->loops[l]);
+}
+
+/* Of two rows that both stand for the line: whether they are passed in turn, so that the first one counts. */
+static bool are_one(const struct sn_place *a, const struct sn_place *b)
+{
+	return a->loop == b->loop || !a->loop || !b->loop ||
+	       (a->loop->parent == b->loop->parent && a->loop->group != b->loop->group);
+}
+
+/* Rows come by address. */
+static void row_add(struct sn_places *out, const struct sn_place *place)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < out->items.count; i++) {
+		const struct sn_place *known = &out->items.items[i];
+		bool is_copy = known->function == place->function &&
+			       known->inline_index == place->inline_index;
+		int order = is_copy ? compare(known, place) : 0;
+
+		if (is_copy && (order < 0 || (!order && are_one(known, place))))
+			return;
+		if (order <= 0)
+			out->items.items[kept++] = *known;
+	}
+	out->items.count = kept;
+	place_add(out, place);
+}
+
+static void rows_find(const struct sn_function *f, const char *file, size_t length, uint32_t line,
+		      struct sn_places *out)
+{
+	for (uint32_t i = 0; i < f->line_count; i++) {
+		const struct sn_line *row = &f->lines[i];
+
+		if (row->line == line && is_file(row->file, file, length))
+			row_add(out, &(struct sn_place){ row->link_addr, f, row->inline_index,
+							 sn_function_loop_at(f, row->link_addr),
+							 row->file, line });
+	}
+}
+
+void sn_places_of_line(const struct sn_structure *structure, const char *file, size_t length,
+		       uint32_t line, struct sn_places *out)
+{
+	const size_t count = sn_structure_function_count(structure);
+
+	*out = (struct sn_places){ 0 };
+	for (size_t i = 0; i < count; i++)
+		loops_find(sn_structure_function(structure, i), file, length, line, out);
+	if (out->items.count)
+		return;
+	for (size_t i = 0; i < count; i++)
+		rows_find(sn_structure_function(structure, i), file, length, line, out);
+}
+
+/* ---- what to say of them ---- */
+
+bool sn_places_are_several(const struct sn_places *places)
+{
+	const struct sn_place *first = places->items.items;
+
+	for (size_t i = 1; i < places->items.count; i++) {
+		const struct sn_place *other = &places->items.items[i];
+
+		if (!first->file || !other->file)
+			return true;
+		if (strcmp(first->file, other->file) != 0 || first->line != other->line)
+			return true;
+	}
+	return false;
+}
+
+void sn_place_add_label(const struct sn_place *place, struct sn_text *out)
+{
+	sn_text_add(out, place->function->name);
+	if (place->link_addr != place->function->link_addr)
+		sn_text_addf(out, "+0x%llx",
+			     (unsigned long long)(place->link_addr - place->function->link_addr));
+}
+
+bool sn_places_nearest(const struct sn_structure *structure, const char *file, size_t length,
+		       uint32_t line, struct sn_place *out)
+{
+	enum { FARTHEST = 10000, TRIES = 64 };
+	SN_VEC(uint32_t) lines = { 0 };
+	struct sn_places places = { 0 };
+	bool is_there = false;
+
+	for (size_t i = 0; i < sn_structure_function_count(structure); i++) {
+		const struct sn_function *f = sn_structure_function(structure, i);
+
+		for (uint32_t r = 0; r < f->line_count; r++)
+			if (f->lines[r].line && f->lines[r].line != line &&
+			    is_file(f->lines[r].file, file, length))
+				sn_vec_push(&lines, f->lines[r].line);
+	}
+	for (uint32_t tries = 0, distance = 0; !is_there && tries < TRIES && distance < FARTHEST;) {
+		uint32_t nearest = 0, next = UINT32_MAX;
+
+		for (size_t i = 0; i < lines.count; i++) {
+			uint32_t own = lines.items[i] > line ? 2 * (lines.items[i] - line) - 1
+							     : 2 * (line - lines.items[i]);
+			if (own > distance && own < next) {
+				next = own;
+				nearest = lines.items[i];
+			}
+		}
+		if (!nearest)
+			break;
+		distance = next;
+		tries++;
+		sn_places_of_line(structure, file, length, nearest, &places);
+		is_there = places.items.count && places.items.count <= SN_MONITOR_PLACES_MAX &&
+			   !sn_places_are_several(&places);
+		if (is_there)
+			*out = places.items.items[0];
+		sn_vec_free(&places.items);
+	}
+	sn_vec_free(&lines);
+	return is_there;
+}
+
+void sn_place_add_outer(const struct sn_place *place, struct sn_text *out)
+{
+	const struct sn_loop *outer = place->loop && place->loop->parent >= 0
+					      ? &place->function->loops[place->loop->parent]
+					      : NULL;
+
+	if (outer && outer->file && outer->line_first)
+		sn_text_addf(out, "%s:%u", sn_base_name(outer->file), outer->line_first);
+	else if (outer)
+		sn_text_add(out, outer->label);
+	else if (place->loop)
+		sn_text_add(out, place->function->name);
+}

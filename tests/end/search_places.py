@@ -1,0 +1,189 @@
+"""sonde search --phase at any line of a program: it is a phase, or one sentence says why not and which line is one."""
+import json
+import os
+import re
+
+from sonde_test import Test
+
+# at -O2 round_of() is inlined into main, so is its loop; once() and what is before the loop are passed once
+SOURCE = r'''
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#define N 100000
+static double a[N];
+static double once(int n)
+{
+	double s = 0;
+	for (int i = 0; i < n; i++)
+		s += i * 1e-9;
+	return s;
+}
+double round_of(double *x, int n)
+{
+	double s = 0;
+	for (int i = 0; i < n; i++) /* the inner loop */
+		s += x[i] * 1.0000001 + s * 1e-12;
+	return s;
+}
+int main(int argc, char **argv)
+{
+	double s = once(100);
+	int rounds = argc > 1 ? atoi(argv[1]) : 1500;
+	if (argc > 2)
+		abort();
+	memset(a, 1, sizeof a);
+	for (int t = 0; t < rounds; t++) { /* the loop */
+		s += round_of(a, N);
+		usleep(4000); /* a breakpoint follows what is passed 400 times a second */
+		if (s < 0)
+			s *= 2;
+	}
+	printf("%g\n", s);
+	return 0;
+}
+'''
+# the same small function in more copies than can be watched, in one executable line each
+COPIES = ('#include <stdio.h>\n#include <unistd.h>\ndouble a[64];\n' +
+          'static inline __attribute__((always_inline)) double many(int n)\n{\n\tdouble s = 0;\n\tfor (int i = 0; i < n; i++)\n'
+          '\t\ts += a[i & 63] + s;\n\treturn s;\n}\n' +
+          ''.join(f'double __attribute__((noinline)) f{i}(int n) {{ return many(n + {i}); }}\n' for i in range(6)) +
+          'int main(void)\n{\n\tdouble s = 0;\n\tfor (int t = 0; t < 200; t++) {\n\t\tusleep(4000);\n\t\ts += ' +
+          ' + '.join(f'f{i}(2000)' for i in range(6)) + ';\n\t}\n\tprintf("%g\\n", s);\n\treturn 0;\n}\n')
+# what is cold lies before all other code of the function
+COLD = r'''
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static volatile double sink;
+static double __attribute__((noinline)) burn(int n)
+{
+	double s = 0;
+	for (int i = 0; i < n; i++)
+		s += i / (1 + s);
+	return s;
+}
+static inline void step(int failed)
+{
+	sink += burn(20000); /* in both copies */
+	usleep(4000);
+	if (failed)
+		exit(3);
+}
+static void __attribute__((cold, noinline)) fail(void)
+{
+	step(1);
+}
+int main(int argc, char **argv)
+{
+	for (int t = 0; t < 300; t++) {
+		if (__builtin_expect(argc > 9, 0))
+			fail();
+		step(0);
+	}
+	(void)argv;
+	printf("%g\n", sink);
+	return 0;
+}
+'''
+
+
+def line_of(text, part):
+    return next(i for i, line in enumerate(text.split('\n'), 1) if part in line)
+
+
+def written(t, name, text):
+    with open(os.path.join(t.folder, name), 'w') as out:
+        out.write(text)
+    return './' + name
+
+
+def search(t, *words):
+    done = t.run('search', '--format', 'json', *words)
+    start = done.stdout.find('{"schema"')
+    return json.loads(done.stdout[start:]) if start >= 0 else {}, done
+
+
+def all_lines(t, level):
+    """Each line of the program, from its first to its last."""
+    app = t.compile(written(t, 'lines.c', SOURCE), '-O' + level, '-g', output='./lines' + level)
+    works, wrong = {}, []
+    for line in range(line_of(SOURCE, 'static double once'), line_of(SOURCE, 'return 0;') + 2):
+        done = t.run('search', '--phase', f'lines.c:{line}', '--steps', '1', '--format', 'json', app, '200')
+        works[line] = done.returncode
+        sentence = '\n'.join(x for x in done.stderr.split('\n') if x.startswith('sonde: ') and f"'lines.c:{line}'" in x)
+        if done.returncode == 2 and not re.search(r'the nearest line that can be a phase is lines\.c:\d+ \(in \w+\)', sentence):
+            wrong.append((line, done.stderr))
+        if done.returncode == 3 and not re.search(r'no execution of|too often to be watched|ended before an execution', sentence):
+            wrong.append((line, done.stderr))
+        if done.returncode not in (0, 2, 3):
+            wrong.append((line, done.returncode, done.stderr))
+    t.check(not wrong, f'-O{level}: each line is a phase, or a sentence says why not', wrong)
+    t.equal(works[line_of(SOURCE, '/* the loop */')], 0, f'-O{level}: the loop is one')
+    t.equal(works[line_of(SOURCE, 's += round_of')], 0, f'-O{level}: what it does is one')
+    t.equal(works[line_of(SOURCE, 'int rounds')], 0, f'-O{level}: what is passed once is one')
+    found, done = search(t, '--phase', f'lines.c:{line_of(SOURCE, "/* the inner loop */")}', '--steps', '1', app, '200')
+    t.check(done.returncode == 3 and 'too often to be watched' in done.stderr and re.search(r'--phase (lines\.c:\d+|round_of)', done.stderr),
+            f'-O{level}: of what is passed too often the outer loop is named', done.returncode, done.stderr)
+    for line in (3000, line_of(SOURCE, '#include <stdio.h>')):
+        done = t.run('search', '--phase', f'lines.c:{line}', app)
+        t.check(done.returncode == 2 and 'the nearest line that can be a phase is lines.c:' in done.stderr,
+                f'-O{level}: a line without code is refused', done.stderr)
+    return app
+
+
+def inlined(t):
+    app = './lines2'
+    found, done = search(t, '--phase', 'round_of', '--steps', '1', app, '300')
+    t.check(done.returncode == 0 and found['phase']['executions'] > 1, 'a function that is inlined where it is called', done.stderr)
+    app = t.compile(written(t, 'copies.c', COPIES), '-O2', '-g', '-fno-ipa-icf', output='./copies')
+    loop = line_of(COPIES, 'i < n')
+    for words in (['many'], [f'copies.c:{loop}']):
+        done = t.run('search', '--phase', *words, app)
+        t.check(done.returncode == 2 and '4 can be watched' in done.stderr and '(f0' in done.stderr or 'each copy is a loop' in done.stderr,
+                f'{words[0]}: more copies than can be watched are named', done.returncode, done.stderr)
+    done = t.run('search', '--phase', f'copies.c:{loop}', app)
+    label = re.search(r'\((f0\+0x[0-9a-f]+)', done.stderr)
+    done = t.run('search', '--phase', label.group(1) if label else 'f0+0x0', app)
+    t.check(label and done.returncode in (0, 3) and 'means' not in done.stderr, 'one of them can be named so', done.stderr)
+    cold = t.compile(written(t, 'cold.c', COLD), '-O2', '-g', output='./cold')
+    found, done = search(t, '--phase', f'cold.c:{line_of(COLD, "in both copies")}', '--steps', '1', cold)
+    t.check(done.returncode == 0 and found['phase']['executions'] > 1, 'the copy that is passed is watched beside a cold one', done.stderr)
+
+
+def once(t, app):
+    for phase in ('main', f'lines.c:{line_of(SOURCE, "int rounds")}'):
+        found, done = search(t, '--phase', phase, '--threshold', '0', app, '300')
+        t.check(done.returncode == 0 and found['phase']['executions'] == 1 and found['complete'],
+                f'{phase}: what is passed once has the rows of its execution', done.stderr)
+        t.check(f"'{phase}' was passed once" in done.stderr, 'which is said', done.stderr)
+        hot = [r for r in found['properties'] if r['property'] == 'HotRegion']
+        t.check(any(r['function'] in ('main', 'round_of') for r in hot), 'with what it spends its time in', hot[:2])
+    found, done = search(t, '--phase', 'once', app, '20', 'abort')
+    t.check(done.returncode == 3 and 'died' in done.stderr, 'a program that dies in it leaves a sentence', done.returncode, done.stderr)
+
+
+def never(t):
+    app = t.compile(written(t, 'never.c', '#include <unistd.h>\nvoid __attribute__((noinline)) no(void) { usleep(1); }\n'
+                            'int main(int c, char **v)\n{\n\tif (c > 9)\n\t\tno();\n\tsleep(c > 1 ? 12 : 0);\n\t(void)v;\n\treturn 0;\n}\n'), '-O1', '-g',
+                    output='./never')
+    done = t.run('search', '--phase', 'no', app)
+    t.check(done.returncode == 3 and re.search(r"no execution of 'no' ended: it was never reached in the \d+\.\d s that the program ran", done.stderr),
+            'a phase that is never reached: what was waited for, and how long', done.returncode, done.stderr)
+    done = t.run('search', '--phase', 'no', app, 'long')
+    t.check(done.returncode == 3 and re.search(r"'no' has not been reached in 1\d s; the program runs on", done.stderr),
+            'while the program runs, too', done.stderr)
+
+
+def main():
+    t = Test()
+    for level in '02':
+        app = all_lines(t, level)
+    inlined(t)
+    once(t, app)
+    never(t)
+    t.done()
+
+
+main()
