@@ -91,6 +91,34 @@ int main(void)
 	return 0;
 }
 '''
+# one thread sleeps at a barrier once, until the other one has used a second of CPU time
+LONG = r'''
+#include <omp.h>
+#include <time.h>
+static volatile double sink;
+static void burn(double s)
+{
+	struct timespec t;
+	double end;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	end = (double)t.tv_sec + (double)t.tv_nsec * 1e-9 + s;
+	do {
+		for (int i = 0; i < 2000; i++)
+			sink += i;
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	} while ((double)t.tv_sec + (double)t.tv_nsec * 1e-9 < end);
+}
+int main(void)
+{
+#pragma omp parallel num_threads(2)
+	{
+		burn(omp_get_thread_num() ? 1 : .05);
+#pragma omp barrier
+		burn(.4);
+	}
+	return 0;
+}
+'''
 t = Test()
 os.environ['OMP_NUM_THREADS'] = '2'
 os.environ.pop('OMP_TOOL_LIBRARIES', None)
@@ -216,6 +244,15 @@ def neighbour():
                 f'-O{level}: nor has it the team\'s time', functions.get('fill'), functions['main'])
 
 
+def long_wait():
+    """A wait that was traced is known exactly, though it is one."""
+    app = t.compile(LONG, '-O1', '-g', '-fopenmp', compiler='clang', output='./long')
+    t.run('record', '-o', 'long.run', app, env=dict(os.environ, KMP_BLOCKTIME='0'))
+    done = t.run('search', '-e', 'long.run', '--threshold', '0.01', '--format', 'json')
+    waits = rows(json.loads(done.stdout), 'ImbalanceAtBarrier')
+    t.check(waits and all(.9 < r['confidence'] < 1 for r in waits), 'one long wait: sure, by what it lasted', waits)
+
+
 def main():
     neighbour()
     built = dict(compilers())
@@ -224,6 +261,8 @@ def main():
             cause(compiler, app, word, name)
         calm(compiler, app)
         phases(compiler, app)
+    if 'clang' in built:
+        long_wait()
     if shutil.which('gfortran'):
         with open('causes.f90', 'w') as out:
             out.write(FORTRAN)

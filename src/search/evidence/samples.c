@@ -84,17 +84,27 @@ static bool is_of_mpi(uint8_t activity)
 	return activity >= SN_ACTIVITY_MPI_BARRIER;
 }
 
+/* A time, with what is known of how sure it is: observations, or half the width of its interval. */
+struct told {
+	double seconds, samples, error_s; /* NaN: none */
+};
+
+static void told_add(struct sampling *s, enum column column, uint32_t region, uint32_t thread,
+		     struct told told)
+{
+	sn_recorded_add(s->r, s->columns[column], s->source, region, thread, told.seconds,
+			told.samples, told.error_s);
+}
+
 /* Adds to all regions of a stack, and once to all of them together. */
 static void path_add(struct sampling *s, enum column column, uint32_t stack, uint32_t thread,
-		     double seconds, double samples)
+		     struct told told)
 {
 	const struct sn_stack_facts *facts = &s->r->stacks[stack];
 
-	sn_recorded_add(s->r, s->columns[column], s->source, SN_ALL, thread, seconds, samples, NAN);
+	told_add(s, column, SN_ALL, thread, told);
 	for (uint32_t i = 0; i < facts->count; i++)
-		sn_recorded_add(s->r, s->columns[column], s->source,
-				s->r->stack_regions.items[facts->first + i], thread, seconds,
-				samples, NAN);
+		told_add(s, column, s->r->stack_regions.items[facts->first + i], thread, told);
 }
 
 /* ---- the parallel regions that a function starts ---- */
@@ -130,8 +140,7 @@ static void started_find(struct sampling *s)
 
 /* Waiting at the end of a parallel region stands in its starter: it is that of the regions that
  * the starter starts, by what their bodies took. */
-static void join_add(struct sampling *s, uint32_t stack, uint32_t thread, double seconds,
-		     double samples)
+static void join_add(struct sampling *s, uint32_t stack, uint32_t thread, struct told told)
 {
 	uint32_t starter = s->r->stacks[stack].leaf;
 	double all_ns = 0;
@@ -143,41 +152,39 @@ static void join_add(struct sampling *s, uint32_t stack, uint32_t thread, double
 		double part = (double)s->started.items[i].ns / all_ns;
 
 		if (s->started.items[i].from == starter)
-			sn_recorded_add(s->r, s->columns[PARALLEL_WAIT], s->source,
-					s->started.items[i].to, thread, part * seconds,
-					part * samples, NAN);
+			told_add(s, PARALLEL_WAIT, s->started.items[i].to, thread,
+				 (struct told){ part * told.seconds, part * told.samples,
+						part * told.error_s });
 	}
 }
 
 /* ---- what a stack is ---- */
 
-static void openmp_add(struct sampling *s, uint32_t stack, uint32_t thread, double seconds,
-		       double samples)
+static void openmp_add(struct sampling *s, uint32_t stack, uint32_t thread, struct told told)
 {
 	const struct sn_stack_facts *facts = &s->r->stacks[stack];
 
 	if (facts->activity == SN_ACTIVITY_OMP_IDLE)
 		return; /* between parallel regions: what the others do then counts */
-	path_add(s, PARALLEL_WAIT, stack, thread, seconds, samples);
+	path_add(s, PARALLEL_WAIT, stack, thread, told);
 	if (column_of_activity[facts->activity])
-		path_add(s, column_of_activity[facts->activity], stack, thread, seconds, samples);
+		path_add(s, column_of_activity[facts->activity], stack, thread, told);
 	if (facts->parallel == SN_ALL)
-		join_add(s, stack, thread, seconds, samples);
+		join_add(s, stack, thread, told);
 }
 
 /* What waits in a runtime, whether it polls or sleeps: waits.c adds what sleeps. */
-static void runtime_add(struct sampling *s, uint32_t stack, uint32_t thread, double seconds,
-			double samples)
+static void runtime_add(struct sampling *s, uint32_t stack, uint32_t thread, struct told told)
 {
 	uint8_t activity = s->r->stacks[stack].activity;
 
 	if (is_of_openmp(activity))
-		openmp_add(s, stack, thread, seconds, samples);
+		openmp_add(s, stack, thread, told);
 	if (!is_of_mpi(activity))
 		return;
-	path_add(s, MPI_TIME, stack, thread, seconds, samples);
+	path_add(s, MPI_TIME, stack, thread, told);
 	if (column_of_activity[activity])
-		path_add(s, column_of_activity[activity], stack, thread, seconds, samples);
+		path_add(s, column_of_activity[activity], stack, thread, told);
 }
 
 static bool is_allocating(const struct sn_program *program, uint32_t stack)
@@ -260,7 +267,7 @@ static void body_add(struct sampling *s, const struct sn_recorded_cell *cell, do
 {
 	uint32_t loop = shared_loop(s, &s->r->stacks[cell->stack]);
 
-	path_add(s, BODY, cell->stack, cell->thread, seconds, samples);
+	path_add(s, BODY, cell->stack, cell->thread, (struct told){ seconds, samples, NAN });
 	if (loop != SN_ALL)
 		sn_recorded_add(s->r, s->columns[LOOP_BODY], s->source, loop, cell->thread, seconds,
 				samples, NAN);
@@ -274,14 +281,18 @@ static void cell_add(struct sampling *s, const struct sn_recorded_cell *cell)
 	const struct sn_program *program = r->profile->program;
 	const struct sn_stack_facts *facts = &r->stacks[cell->stack];
 	double seconds = (double)cell->cpu_ns / 1e9, samples = (double)cell->samples;
+	const struct told told = { seconds, samples, NAN };
+	/* as if each observation were a coin toss: beside waits, which are no observations */
+	const struct told tossed = { seconds, samples,
+				     samples > 0 ? 1.96 * seconds / sqrt(samples) : NAN };
 	uint32_t process =
 		r->tables->members[SN_KEY_THREAD].items[r->thread_members[cell->thread]].parent;
 
-	path_add(s, CPU, cell->stack, cell->thread, seconds, samples);
+	path_add(s, CPU, cell->stack, cell->thread, told);
 	if (facts->activity == SN_ACTIVITY_WORK)
 		own_add(s, cell, seconds, samples);
 	if (facts->activity == SN_ACTIVITY_SPIN)
-		path_add(s, SPIN, cell->stack, cell->thread, seconds, samples);
+		path_add(s, SPIN, cell->stack, cell->thread, told);
 	if (facts->parallel != SN_ALL && !is_of_openmp(facts->activity))
 		body_add(s, cell, seconds, samples);
 	if (facts->activity == SN_ACTIVITY_WORK && facts->parallel == SN_ALL &&
@@ -290,32 +301,58 @@ static void cell_add(struct sampling *s, const struct sn_recorded_cell *cell)
 				samples, NAN);
 	if (cell->system_ns &&
 	    sn_system_kind_of(program, r->structures, cell->stack) == SN_SYSTEM_FAULT)
-		path_add(s, FAULTS, cell->stack, cell->thread, (double)cell->system_ns / 1e9,
-			 samples * (double)cell->system_ns / (double)cell->cpu_ns);
+		path_add(s, FAULTS, cell->stack, cell->thread,
+			 (struct told){ (double)cell->system_ns / 1e9,
+					samples * (double)cell->system_ns / (double)cell->cpu_ns,
+					NAN });
 	if (cell->stack < program->stack_count &&
 	    program->classes[cell->stack].user == SN_CATEGORY_MEMORY &&
 	    is_allocating(program, cell->stack))
-		path_add(s, HEAP_TIME, cell->stack, cell->thread, seconds, samples);
+		path_add(s, HEAP_TIME, cell->stack, cell->thread, told);
 	if (cell->stack < program->stack_count &&
 	    program->classes[cell->stack].user == SN_CATEGORY_IO)
-		path_add(s, IO_CPU, cell->stack, cell->thread, seconds, samples);
-	runtime_add(s, cell->stack, cell->thread, seconds, samples);
+		path_add(s, IO_CPU, cell->stack, cell->thread, told);
+	runtime_add(s, cell->stack, cell->thread, tossed);
 }
 
 /* ---- waits in runtimes ---- */
 
+/* A call is timed from its entry to its return, and blocked from a little later to a little earlier: reads of a pipe, 2 ms
+ * each, 20 to 36 us (a virtual machine of Zen 5, two CPUs for eight programs that want one). */
+static const double edges_s = 25e-6;
+
+/* How far off what a wait blocked may be: what the thread's waits were cut down by (profile/blocked.h) is known of all
+ * of them together, so of one alone exactly. */
+static double wait_error_s(uint64_t blocked_ns, uint64_t elapsed_ns, double all_blocked_ns)
+{
+	double cut_s = elapsed_ns > blocked_ns ? (double)(elapsed_ns - blocked_ns) / 1e9 : 0;
+
+	return hypot(edges_s, cut_s * fmax(0, 1 - (double)blocked_ns / all_blocked_ns));
+}
+
 static void waits_add(struct sampling *s)
 {
-	const struct sn_experiment *e = s->r->profile->experiment;
-	uint32_t stacks = s->r->profile->program->stack_count;
+	const struct sn_profile *profile = s->r->profile;
+	const struct sn_experiment *e = profile->experiment;
+	uint32_t stacks = profile->program->stack_count;
+	double *all_ns = sn_alloc_zeroed(e->threads.count + 1, sizeof(*all_ns)); /* by thread */
 
+	for (size_t i = 0; i < e->waits.count; i++)
+		all_ns[e->waits.items[i].thread] +=
+			(double)sn_profile_wait_ns(profile, &e->waits.items[i]);
 	for (size_t i = 0; i < e->waits.count; i++) {
 		const struct sn_wait *wait = &e->waits.items[i];
-		uint64_t ns = sn_profile_wait_ns(s->r->profile, wait);
+		uint64_t ns = sn_profile_wait_ns(profile, wait);
 
 		if (ns && wait->stack < stacks && s->r->thread_members[wait->thread] != SN_ALL)
-			runtime_add(s, wait->stack, wait->thread, (double)ns / 1e9, 1);
+			runtime_add(
+				s, wait->stack, wait->thread,
+				(struct told){
+					(double)ns / 1e9, NAN,
+					wait_error_s(ns, sn_profile_wait_elapsed_ns(profile, wait),
+						     all_ns[wait->thread]) });
 	}
+	free(all_ns);
 }
 
 /* Who polls in MPI waits there also while its poll has no CPU. */

@@ -31,7 +31,7 @@ void sn_online_death_tell(const struct sn_online_options *options, int exit_code
 
 	if (signal > 0 && signal < NSIG && !options->is_quiet)
 		fprintf(stderr,
-			"sonde: the program died of signal %d (%s); the result is of what it had done until then\n",
+			"sonde: the program died of signal %d (%s); the result is of its run until then\n",
 			signal, strsignal(signal));
 }
 
