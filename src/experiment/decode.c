@@ -62,6 +62,7 @@ static void process_begin(struct image *image)
 	image->offset_ns = bounded(image->offset_ns);
 	process.clock_offset_ns = image->offset_ns;
 	process.start_ns = bounded(process.start_ns) + image->offset_ns;
+	process.started_by_ns = bounded(h->start_ns) + image->offset_ns;
 	for (int i = 0; i < SN_LOSS_KINDS; i++)
 		process.losses[i] = h->lost[i];
 	image->process = (uint32_t)e->processes.count;

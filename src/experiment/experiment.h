@@ -66,6 +66,7 @@ struct sn_process {
 	const char *arguments; /* the command line, shell-quoted; redacted words are "***" */
 	const char *folder;    /* working directory */
 	int64_t start_ns, end_ns;
+	int64_t started_by_ns;	 /* it had: start_ns may be the tick before it; 0: not known */
 	int64_t clock_offset_ns; /* what to add to CLOCK_MONOTONIC of its host */
 	int32_t exit_status; /* 128+n for a signal; -1: unknown (still running, killed recorder) */
 	int32_t exit_signal; /* that ended it; 0: none that is known of */

@@ -16,6 +16,7 @@
 #include "experiment/decode.h"
 #include "experiment/experiment.h"
 #include "experiment/launch.h"
+#include "experiment/order.h"
 #include "experiment/reduction.h"
 #include "experiment/store.h"
 #include "experiment/unpack.h"
@@ -240,54 +241,7 @@ static void launch_decode(struct sn_decoder *decoder, const struct sn_launch *la
 	traces_find(e, launch);
 }
 
-/* ---- order and origin of time ---- */
-
-static int processes_compare(const void *a, const void *b, void *context)
-{
-	const struct sn_process *processes = context;
-	const struct sn_process *x = &processes[*(const uint32_t *)a];
-	const struct sn_process *y = &processes[*(const uint32_t *)b];
-
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return (x->pid > y->pid) - (x->pid < y->pid);
-}
-
-static void processes_order(struct sn_experiment *e)
-{
-	size_t n = e->processes.count;
-	uint32_t *order = sn_alloc_zeroed(n, sizeof(*order));
-	uint32_t *place = sn_alloc_zeroed(n, sizeof(*place));
-	struct sn_process *sorted = sn_alloc_zeroed(n, sizeof(*sorted));
-
-	for (uint32_t i = 0; i < n; i++)
-		order[i] = i;
-	qsort_r(order, n, sizeof(*order), processes_compare, e->processes.items);
-	for (uint32_t i = 0; i < n; i++) {
-		place[order[i]] = i;
-		sorted[i] = e->processes.items[order[i]];
-		sorted[i].index = i;
-	}
-	if (n)
-		memcpy(e->processes.items, sorted, n * sizeof(*sorted));
-	for (size_t i = 0; i < e->threads.count; i++)
-		e->threads.items[i].process = place[e->threads.items[i].process];
-	for (size_t i = 0; i < e->mappings.count; i++)
-		e->mappings.items[i].process = place[e->mappings.items[i].process];
-	for (size_t i = 0; i < e->stacks.count; i++)
-		e->stacks.items[i].process = place[e->stacks.items[i].process];
-	for (size_t i = 0; i < e->packets.count; i++)
-		e->packets.items[i].process = place[e->packets.items[i].process];
-	for (size_t i = 0; i < e->trace_paths.count; i++)
-		e->trace_paths.items[i].process = place[e->trace_paths.items[i].process];
-	for (size_t i = 0; i < e->sequences.count; i++)
-		e->sequences.items[i].process = place[e->sequences.items[i].process];
-	free(order);
-	free(place);
-	free(sorted);
-}
+/* ---- origin of time ---- */
 
 static void times_from_start(struct sn_experiment *e)
 {
@@ -303,6 +257,7 @@ static void times_from_start(struct sn_experiment *e)
 	for (size_t i = 0; i < e->processes.count; i++) {
 		e->processes.items[i].start_ns -= start_ns;
 		e->processes.items[i].clock_offset_ns -= start_ns;
+		e->processes.items[i].started_by_ns -= start_ns;
 		e->processes.items[i].end_ns -= start_ns;
 		/* a launcher that was killed left no account: then the run lasted until the last
 		 * sign */
@@ -462,7 +417,7 @@ static void all_decode(struct sn_decoder *decoder, const struct launches *launch
 
 static void put_in_order(struct sn_experiment *e)
 {
-	processes_order(e);
+	sn_processes_order(e);
 	times_from_start(e);
 	samples_distribute(e);
 	sn_experiment_sort(e);

@@ -29,12 +29,28 @@ void sn_read_small_file(const char *path, char *out, size_t out_bytes)
 	out[length > 0 ? length : 0] = '\0';
 }
 
+/* Time that the machine was suspended. Whoever is interrupted between both clocks reads less. */
+static int64_t suspended_ns(void)
+{
+	enum { READINGS = 4, ROUNDED_NS = 1000000 };
+	int64_t most_ns = INT64_MIN;
+
+	for (int i = 0; i < READINGS; i++) {
+		int64_t boot_ns = sn_clock_ns(CLOCK_BOOTTIME);
+		int64_t between_ns = boot_ns - sn_now_ns();
+
+		most_ns = between_ns > most_ns ? between_ns : most_ns;
+	}
+	/* the same for all processes, or they would have begun in another order */
+	return (most_ns + ROUNDED_NS / 2) / ROUNDED_NS * ROUNDED_NS;
+}
+
 /* The kernel's start time of the process in ns of CLOCK_MONOTONIC: field 22 of stat counts ticks of
  * 10 ms since boot, boot time includes suspend. */
 static int64_t process_start_ns(void)
 {
 	char text[1024];
-	int64_t offset_ns = sn_clock_ns(CLOCK_BOOTTIME) - sn_now_ns();
+	int64_t offset_ns = suspended_ns();
 
 	sn_read_small_file("/proc/self/stat", text, sizeof text);
 	const char *at = strrchr(text, ')');
