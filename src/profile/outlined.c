@@ -83,9 +83,9 @@ static const struct sn_function *body_of(struct sn_structure *structure,
 		first = line_of(body);
 		line = first ? first->line : 0;
 		is_behind = line >= scope->line;
-		if (best && (is_behind != (best_line >= scope->line)
-				     ? !is_behind
-				     : (line < best_line) != is_behind))
+		if (best &&
+		    (is_behind != (best_line >= scope->line) ? !is_behind
+							     : (line < best_line) != is_behind))
 			continue;
 		best = body;
 		best_line = line;

@@ -130,7 +130,7 @@ static enum sn_activity openmp_activity(const struct sn_program *program,
 		name = program->functions.items[place->function].linkage_name;
 	if (!name || sn_activity_of_openmp(name) == SN_ACTIVITY_OMP_OTHER)
 		name = sn_place_called(structures,
-				      &program->places.items[program->frame_places[entry + 1]]);
+				       &program->places.items[program->frame_places[entry + 1]]);
 	if (name && sn_starts_with(name, "omp_get_"))
 		return SN_ACTIVITY_WORK; /* who only asks waits for nobody */
 	/* what is stripped and not called directly: the end of a region, the most common */

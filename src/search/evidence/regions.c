@@ -371,7 +371,8 @@ static void outlined_join(struct region_maker *m, uint32_t site, uint32_t stack,
 		const struct sn_step *step = &program->steps.items[place->first_step + k];
 
 		if (step->kind != SN_STEP_LOOP && m->of_function[step->index] == SN_ALL &&
-		    sn_outlined_stem(program->functions.items[step->index].linkage_name) != SIZE_MAX)
+		    sn_outlined_stem(program->functions.items[step->index].linkage_name) !=
+			    SIZE_MAX)
 			m->of_function[step->index] = site;
 	}
 	if (m->of_entry[place->function] == SN_ALL)
