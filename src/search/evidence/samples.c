@@ -364,8 +364,8 @@ static void delays_add(struct sampling *s)
 		const struct sn_recorded_cell *cell = &s->r->cells.items[i];
 
 		if (delays_s[i] > 0 && is_of_mpi(s->r->stacks[cell->stack].activity))
-			path_add(s, MPI_DELAY, cell->stack, cell->thread, delays_s[i],
-				 (double)cell->samples);
+			path_add(s, MPI_DELAY, cell->stack, cell->thread,
+				 (struct told){ delays_s[i], (double)cell->samples, NAN });
 	}
 	free(delays_s);
 }
