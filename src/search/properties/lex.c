@@ -167,7 +167,7 @@ static const char *near_unit(const char *word)
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
 		if (!strcasecmp(word, units[i]) ||
-		    (units[i][1] && sn_spelling_is_near(word, units[i])))
+		    (units[i][1] && sn_spelling_distance(word, units[i]) == 1))
 			return units[i];
 	return NULL;
 }
