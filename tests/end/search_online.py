@@ -336,6 +336,19 @@ def words(t):
                 f'search {" ".join(arguments)}: a sentence and {code}', done.returncode, done.stderr)
 
 
+def nothing(t):
+    """A program that loses nothing: what was looked at, by each strategy."""
+    app = t.compile('#include <unistd.h>\nint main(void)\n{\n\tusleep(100000);\n\treturn 0;\n}\n', '-O1', output='./quiet')
+    for strategy in ('time', 'property', 'data', 'mpi'):
+        done = t.run('search', '-q', '--restarts', '0', '--strategy', strategy, '--threshold', '0.99', app)
+        text = done.stderr + done.stdout
+        looked = re.search(r'nothing above 0\.990\n  looked at: (\d+) propert(?:y|ies) in (\d+) of (\d+) regions; no data structure was seen; (.+)\n', text)
+        t.check(done.returncode == 0 and looked and int(looked[1]) >= 1 and int(looked[3]) >= int(looked[2]) >= 1,
+                f'{strategy}: nothing is found, and what was looked at is said', text)
+        if strategy == 'data':
+            t.check(looked and 'nothing of it was measurable' in looked[4] and '--strategy time' in looked[4], 'and why that was all', text)
+
+
 def main():
     t = Test()
     churn = t.compile(CHURN, '-O1')
@@ -347,6 +360,7 @@ def main():
     leaks(t)
     outputs(t, churn)
     words(t)
+    nothing(t)
     t.done()
 
 

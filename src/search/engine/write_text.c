@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/intern.h"
 #include "base/text.h"
 #include "search/engine/parts.h"
@@ -163,7 +164,8 @@ static void missing_print(const struct sn_search *s, FILE *out)
 	uint32_t *reason_of = calloc(s->not_measurable.count + 1, sizeof(*reason_of));
 
 	if (s->not_measurable.count)
-		fprintf(out, "Not measurable here: %zu properties\n", s->not_measurable.count);
+		fprintf(out, "Not measurable here: %zu propert%s\n", s->not_measurable.count,
+			s->not_measurable.count == 1 ? "y" : "ies");
 	for (size_t i = 0; reason_of && i < s->not_measurable.count; i++) {
 		sn_text_clear(&text);
 		missing_source(s, &s->not_measurable.items[i], &text);
@@ -204,6 +206,102 @@ static const char *plural(size_t count)
 	return count == 1 ? "" : "s";
 }
 
+/* What a search without findings has looked at. */
+struct looked_at {
+	uint8_t *properties, *regions, *data; /* was any candidate of it? */
+	uint8_t *unmeasurable;		      /* properties */
+	size_t below;			    /* candidates that hold, with less than the threshold */
+	const struct sn_candidate *largest; /* of those; NULL: none */
+};
+
+static size_t marked(const uint8_t *marks, size_t count)
+{
+	size_t all = 0;
+
+	for (size_t i = 0; i < count; i++)
+		all += marks[i];
+	return all;
+}
+
+static void candidates_see(const struct sn_search *s, struct looked_at *at)
+{
+	for (size_t i = 0; i < s->candidates.count; i++) {
+		const struct sn_candidate *c = &s->candidates.items[i];
+
+		if (!c->step)
+			continue; /* none has evaluated it */
+		at->properties[c->what.property] = 1;
+		if (c->what.region != SN_ALL)
+			at->regions[c->what.region] = 1;
+		if (c->what.data != SN_ALL)
+			at->data[c->what.data] = 1;
+		if (isnan(c->severity) ||
+		    sn_search_is_locator(s->library->properties.items[c->what.property]))
+			continue;
+		at->below++;
+		if (!at->largest || c->severity > at->largest->severity)
+			at->largest = c;
+	}
+	for (size_t i = 0; i < s->not_measurable.count; i++)
+		at->unmeasurable[s->not_measurable.items[i].property] = 1;
+}
+
+static void looked_at_write(const struct sn_search *s, const struct looked_at *at,
+			    struct sn_text *out)
+{
+	const sn_member_vec *members = s->recorded->tables->members;
+	size_t properties = marked(at->properties, s->library->properties.count);
+	size_t regions = members[SN_KEY_REGION].count, data = members[SN_KEY_DATA].count;
+	size_t unmeasurable = marked(at->unmeasurable, s->library->properties.count);
+
+	sn_text_addf(out, "  looked at: %zu %s in %zu of %zu regions", properties,
+		     properties == 1 ? "property" : "properties", marked(at->regions, regions),
+		     regions);
+	if (data)
+		sn_text_addf(out, " and %zu of %zu data structures; ", marked(at->data, data),
+			     data);
+	else
+		sn_text_add(out, "; no data structure was seen; ");
+	if (unmeasurable == properties)
+		sn_text_addf(
+			out,
+			"nothing of it was measurable (why, see below), so strategy %s ends here%s\n",
+			s->strategy->name,
+			strcmp(s->strategy->name, "time") != 0
+				? "; --strategy time begins with what samples tell"
+				: "");
+	else if (at->largest)
+		sn_text_addf(out, "%zu of it hold%s with less, most %s with %.3f\n", at->below,
+			     at->below == 1 ? "s" : "",
+			     s->library->properties.items[at->largest->what.property]->name,
+			     at->largest->severity);
+	else
+		sn_text_add(out, "nothing of it holds\n");
+}
+
+static void nothing_print(const struct sn_search *s, FILE *out)
+{
+	const sn_member_vec *members = s->recorded->tables->members;
+	struct looked_at at = {
+		.properties = sn_alloc_zeroed(s->library->properties.count + 1, 1),
+		.regions = sn_alloc_zeroed(members[SN_KEY_REGION].count + 1, 1),
+		.data = sn_alloc_zeroed(members[SN_KEY_DATA].count + 1, 1),
+		.unmeasurable = sn_alloc_zeroed(s->library->properties.count + 1, 1),
+	};
+	struct sn_text text = { 0 };
+
+	candidates_see(s, &at);
+	if (marked(at.properties, s->library->properties.count))
+		looked_at_write(s, &at, &text);
+	fprintf(out, "  nothing above %.3f\n%s\n", s->options.threshold,
+		text.chars ? text.chars : "");
+	sn_text_free(&text);
+	free(at.properties);
+	free(at.regions);
+	free(at.data);
+	free(at.unmeasurable);
+}
+
 /* Exit statuses above are of signals, by the shell's rule. */
 enum { SIGNALLED = 128 };
 
@@ -235,7 +333,7 @@ void sn_search_write_text(const struct sn_search *s, FILE *out)
 			? " of the processes that a row names"
 			: "");
 	if (!findings_print(s, LOST, SIZE_MAX, out))
-		fprintf(out, "  nothing above %.3f\n\n", s->options.threshold);
+		nothing_print(s, out);
 	fputs("Where the time goes\n\n", out);
 	if (!findings_print(s, TIME, LOCATORS_SHOWN, out))
 		fprintf(out, "  no region above %.3f\n\n", s->options.threshold);
