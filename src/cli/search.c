@@ -632,8 +632,8 @@ static const struct sn_option search_options[] = {
 	{ "max-time", 0, "SECONDS", "no further start of the program after so long", NULL },
 	{ "output", 'o', "FOLDER", "name of the experiment that a program leaves", NULL },
 	{ "resume", 0, "FOLDER",
-	  "of a distributed search whose front has died: go on with simulated hosts, print what real ones "
-	  "have measured",
+	  "of a search with --phase whose command has died: print what its agents have measured; of "
+	  "simulated hosts go on",
 	  NULL },
 	{ "quiet", 'q', NULL, "say nothing but errors and the result", NULL },
 	SN_FILTER_OPTIONS,
