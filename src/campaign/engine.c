@@ -223,7 +223,8 @@ void sn_engine_judge(struct sn_engine *e, struct sn_campaign_attempt *a, int exi
 		sn_engine_fail(a, arena, path, exit_words(arena, x->exit_signal, exit_status));
 	else if (!sn_run_has_ended(x))
 		sn_engine_fail(a, arena, path, "the recording did not end");
-	else if (!sn_run_is_as_asked(&a->facts, c->ranks ? c->ranks : 1, c->threads, &reason))
+	else if (!sn_run_is_as_asked(&a->facts, c->ranks ? c->ranks : 1, c->threads,
+				     sn_engine_plan(e)->helper_threads, &reason))
 		sn_engine_fail(a, arena, "", reason.chars);
 	a->level = a->state == SN_RUN_DONE;
 	mark_write(e, a, path);

@@ -181,7 +181,7 @@ struct sn_run_facts sn_run_facts_of(const struct sn_experiment *e)
 }
 
 bool sn_run_is_as_asked(const struct sn_run_facts *facts, uint32_t ranks, uint32_t threads,
-			struct sn_text *reason)
+			uint32_t helpers, struct sn_text *reason)
 {
 	if (ranks && facts->ranks != (int32_t)ranks) {
 		sn_text_addf(
@@ -191,9 +191,13 @@ bool sn_run_is_as_asked(const struct sn_run_facts *facts, uint32_t ranks, uint32
 			facts->ranks, facts->ranks == 1 ? "" : "s", ranks);
 		return false;
 	}
-	if (threads && facts->threads_least > (int32_t)threads) {
-		sn_text_addf(reason, "%d threads worked at once in a rank where %u were asked for",
-			     facts->threads_least, threads);
+	if (threads && facts->threads_least - (int64_t)helpers > threads) {
+		sn_text_addf(reason,
+			     "%d threads worked at once in a rank where %u were asked for; if it "
+			     "has helpers besides, helper_threads = %u (--helper-threads) allows "
+			     "them",
+			     facts->threads_least, threads,
+			     facts->threads_least - (int32_t)threads);
 		return false;
 	}
 	if (threads && facts->threads_most < (int32_t)threads) {

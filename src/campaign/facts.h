@@ -18,9 +18,9 @@ struct sn_run_facts sn_run_facts_of(const struct sn_experiment *experiment);
 /** Whether all of its processes ended, and the exit status of the target is known. */
 bool sn_run_has_ended(const struct sn_experiment *experiment);
 
-/** Whether the run had the ranks and threads that were asked for (0: not said). If not, `reason` gets
+/** Whether the run had the ranks and threads that were asked for (0: not said); `helpers` threads more may work. If not, `reason` gets
  * a sentence. */
 bool sn_run_is_as_asked(const struct sn_run_facts *facts, uint32_t ranks, uint32_t threads,
-			struct sn_text *reason);
+			uint32_t helpers, struct sn_text *reason);
 
 #endif

@@ -58,14 +58,19 @@ sn_status sn_plan_fault(struct sn_plan_reader *r, int line, const char *format, 
 {
 	struct sn_text text = { 0 };
 	sn_status status;
+	bool is_option;
 	va_list args;
 
 	va_start(args, format);
 	sn_text_addv(&text, format, args);
 	va_end(args);
+	is_option = !strcmp(r->file, SN_PLAN_OF_OPTIONS) && names_option(text.chars);
+	/* an option has a dash where its key has none */
+	for (char *c = text.chars; is_option && *c && *c != ' '; c++)
+		*c = *c == '_' ? '-' : *c;
 	if (!strcmp(r->file, SN_PLAN_OF_OPTIONS))
-		status = sn_error_set(r->err, SN_ERR_USAGE, "%s%s",
-				      names_option(text.chars) ? "--" : "", text.chars);
+		status = sn_error_set(r->err, SN_ERR_USAGE, "%s%s", is_option ? "--" : "",
+				      text.chars);
 	else
 		status = line ? sn_error_set(r->err, SN_ERR_FORMAT, "%s:%d: %s", r->file, line,
 					     text.chars)

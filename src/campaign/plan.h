@@ -66,6 +66,7 @@ struct sn_campaign_plan {
 	struct sn_arena arena;
 	const char *name; /* of the campaign's folder */
 	uint32_t level, repeat, retry;
+	uint32_t helper_threads; /* that may work in a rank besides those asked for */
 	enum sn_campaign_order order;
 	const char *loops, *exclude; /* as sonde analyze takes them; NULL: not said */
 	bool is_weak;		     /* scaling = weak: the work grows with the workers */

@@ -24,6 +24,7 @@ enum {
 	C_TEMPLATE,
 	C_LOOPS,
 	C_EXCLUDE,
+	C_HELPERS,
 	C_KEYS,
 };
 

@@ -20,10 +20,11 @@ static sn_status word_check(const char *word, struct sn_error *err)
 
 static sn_status words_check(const struct sn_campaign_wishes *w, struct sn_error *err)
 {
-	const char *const single[] = { w->name,	  w->launcher, w->timeout, w->budget, w->directory,
-				       w->build,  w->pin,      w->threads, w->ranks,  w->dataset,
-				       w->repeat, w->retry,    w->level,   w->jobs,   w->parallel,
-				       w->step,	  w->template, w->loops,   w->exclude };
+	const char *const single[] = { w->name,	     w->launcher, w->timeout,  w->budget,
+				       w->directory, w->build,	  w->pin,      w->threads,
+				       w->ranks,     w->dataset,  w->repeat,   w->retry,
+				       w->level,     w->jobs,	  w->parallel, w->step,
+				       w->template,  w->loops,	  w->exclude,  w->helper_threads };
 	sn_status status = SN_OK;
 
 	for (size_t i = 0; status == SN_OK && i < sizeof(single) / sizeof(*single); i++)
@@ -94,6 +95,7 @@ sn_status sn_campaign_plan_text(const struct sn_campaign_wishes *w, struct sn_te
 	key_add(out, "timeout", w->timeout);
 	key_add(out, "budget", w->budget);
 	key_add(out, "retry", w->retry);
+	key_add(out, "helper_threads", w->helper_threads);
 	key_add(out, "scaling", w->is_weak ? "weak" : NULL);
 	default_add(w, out);
 	if (w->threads || w->ranks || w->dataset)

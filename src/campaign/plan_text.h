@@ -12,7 +12,7 @@
 /** Texts as the plan has them; NULL: not said. */
 struct sn_campaign_wishes {
 	const char *name, *level, *repeat, *order, *launcher, *timeout, *budget, *retry;
-	const char *jobs, *parallel, *step, *template, *loops, *exclude;
+	const char *jobs, *parallel, *step, *template, *loops, *exclude, *helper_threads;
 	bool is_weak;
 	const char *directory, *build, *pin;
 	const char *threads, *ranks, *dataset; /* lists, "1,2,4": swept over */

@@ -8,10 +8,10 @@
 #include "base/words.h"
 #include "campaign/values.h"
 
-const char *const sn_plan_campaign_names[C_KEYS] = { "name",	 "level",   "repeat",	"order",
-						     "launcher", "timeout", "budget",	"retry",
-						     "scaling",	 "jobs",    "parallel", "step",
-						     "template", "loops",   "exclude" };
+const char *const sn_plan_campaign_names[C_KEYS] = {
+	"name",	   "level", "repeat",	"order", "launcher", "timeout", "budget",  "retry",
+	"scaling", "jobs",  "parallel", "step",	 "template", "loops",	"exclude", "helper_threads"
+};
 
 static sn_status duration_set(struct sn_plan_reader *r, int key, double *out)
 {
@@ -192,6 +192,8 @@ sn_status sn_plan_campaign_values(struct sn_plan_reader *r)
 		status = campaign_whole(r, C_REPEAT, 1, SN_CAMPAIGN_RUNS_MAX, &plan->repeat);
 	if (status == SN_OK)
 		status = campaign_whole(r, C_RETRY, 0, 100, &plan->retry);
+	if (status == SN_OK)
+		status = campaign_whole(r, C_HELPERS, 0, 10000, &plan->helper_threads);
 	if (status == SN_OK)
 		status = order_set(r);
 	if (status == SN_OK)

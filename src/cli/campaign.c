@@ -472,6 +472,7 @@ static sn_status wishes_read(const struct sn_args *args, struct wishes_held *out
 					  .timeout = sn_args_value(args, "timeout"),
 					  .budget = sn_args_value(args, "budget"),
 					  .retry = sn_args_value(args, "retry"),
+					  .helper_threads = sn_args_value(args, "helper-threads"),
 					  .is_weak = sn_args_flag(args, "weak"),
 					  .directory = sn_args_value(args, "directory"),
 					  .build = sn_args_value(args, "build"),
@@ -566,6 +567,8 @@ static int scale_run(const struct sn_args *args)
 		  NULL },                                                                                    \
 		{ "template", 0, "FILE", "with sbatch: a script of yours with {command} in it",              \
 		  NULL },                                                                                    \
+		{ "helper-threads", 0, "N",                                                                  \
+		  "so many threads of a rank may work besides those of --threads", NULL },                   \
 		{ "order", 0, "ORDER", "blocks (shuffled, the default) or sequential",                       \
 		  "blocks|sequential" },                                                                     \
 		{ "timeout", 0, "TIME", "a run that takes longer has failed: 90, 5m, 2h", NULL },            \

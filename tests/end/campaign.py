@@ -375,6 +375,10 @@ for words, told in ((['--ranks', '2'], '--repeat'), (['--repeat', '2', '--launch
     t.check(run.returncode == 125 and told in run.stderr and run.stderr.count('\n') == 1, f'run {words[-2]} alone is told what it lacks', run.stderr)
 text = t.run('campaign', 'plan', '--launcher', 'numactl -N 0', '--', app).stdout
 t.check('launcher = numactl -N 0 {command}\n' in text, "a launcher's words stand before the command", text)
+run = t.run('scale', '--threads', '2', '--repeat', '1', '--helper-threads', 'x', '--', app)
+t.check(run.returncode == 2 and '--helper-threads' in run.stderr, '--helper-threads is a number', run.stderr)
+text = t.run('campaign', 'plan', '--threads', '2', '--helper-threads', '2', '--', app).stdout
+t.check('helper_threads = 2\n' in text, 'and a key of plans', text)
 if t.has('mpirun'):
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1')
     launcher = 'mpirun --oversubscribe -n '

@@ -265,6 +265,18 @@ bool sn_scaling_add_warning(const struct sn_scaling *scaling,
 	return false;
 }
 
+static void prediction_add(const struct sn_fit_prediction *p, const char *before,
+			   struct sn_text *out)
+{
+	sn_text_addf(out, "%sn %.0f: ", before, p->workers);
+	sn_text_add_duration(out, p->time_s);
+	sn_text_add(out, " (95 %: ");
+	sn_text_add_duration(out, p->low_s);
+	sn_text_add(out, " to ");
+	sn_text_add_duration(out, p->high_s);
+	sn_text_add(out, ")");
+}
+
 void sn_scaling_add_law(const struct sn_fit *f, struct sn_text *out)
 {
 	if (!f->model) {
@@ -278,8 +290,6 @@ void sn_scaling_add_law(const struct sn_fit *f, struct sn_text *out)
 		sn_text_addf(out, "from %.0f", f->workers_80);
 	if (!isnan(f->workers_50))
 		sn_text_addf(out, ", below 0.5 from %.0f", f->workers_50);
-	sn_text_addf(out, "; n %.0f: %.3g s (%.3g-%.3g), n %.0f: %.3g s (%.3g-%.3g)",
-		     f->predicted[0].workers, f->predicted[0].time_s, f->predicted[0].low_s,
-		     f->predicted[0].high_s, f->predicted[1].workers, f->predicted[1].time_s,
-		     f->predicted[1].low_s, f->predicted[1].high_s);
+	for (size_t i = 0; i < SN_FIT_PREDICTIONS; i++)
+		prediction_add(&f->predicted[i], i ? ", " : "; ", out);
 }

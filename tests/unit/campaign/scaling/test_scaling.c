@@ -266,3 +266,18 @@ TEST(the_answer_and_its_warning_are_sentences)
 	sn_text_free(&text);
 	sn_scaling_free(s);
 }
+
+TEST(a_law_foretells_in_units_that_people_read)
+{
+	struct sn_fit fit = { .model = "amdahl", .workers_80 = 2, .workers_50 = NAN };
+	struct sn_text text = { 0 };
+
+	fit.predicted[0] = (struct sn_fit_prediction){ 8, 0.00583, 0.0000827, 1.5 };
+	fit.predicted[1] = (struct sn_fit_prediction){ 16, 2, 1, 3 };
+	sn_scaling_add_law(&fit, &text);
+	CHECK_STRING(
+		text.chars,
+		"amdahl; efficiency below 0.8 from 2; n 8: 5.83 ms (95 %: 82.7 \xc2\xb5s to 1.50 s), "
+		"n 16: 2.00 s (95 %: 1.00 s to 3.00 s)");
+	sn_text_free(&text);
+}
