@@ -435,6 +435,8 @@ static sn_status program_search(const struct sn_args *args, const struct asked *
 		.program = args->operands[0],
 		.suspend = asked->suspend,
 		.restarts = (uint32_t)asked->restarts,
+		/* who has a phase measured while the program runs may not have the time for more */
+		.phase_restarts = sn_args_value(args, "restarts") ? (uint32_t)asked->restarts : 0,
 		.max_time_s = asked->max_time_s,
 		.budget = asked->budget,
 		.output_fd = is_document ? STDERR_FILENO : STDOUT_FILENO,
@@ -619,7 +621,8 @@ static const struct sn_option search_options[] = {
 	  "stop the program at the end of what a step measures: brief (50 ms, the default), always "
 	  "(until the next step is known) or never",
 	  "brief|always|never" },
-	{ "restarts", 0, "N", "start the program N times more at most (6 unless said)", NULL },
+	{ "restarts", 0, "N",
+	  "start the program N times more at most (6 unless said; with --phase 0)", NULL },
 	{ "budget", 0, "SHARE",
 	  "refuse values of a further start, or of a trace, whose source took more than this share of the CPU "
 	  "time; with --phase take fewer samples where these did (0.05 unless said)",

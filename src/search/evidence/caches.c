@@ -183,7 +183,7 @@ static double scale_of(const struct caching *c, const struct sn_replay_cell *cel
 
 	if (isnan(seen))
 		seen = sn_replay_seen_share(c->replay, loop, SN_NONE);
-	return seen > 0 ? 1 / seen : 1;
+	return (seen > 0 ? 1 / seen : 1) * (c->r->share_of_run > 0 ? c->r->share_of_run : 1);
 }
 
 /* An object's transfers, as its instructions missed for the sake of other cores. */
@@ -502,13 +502,20 @@ static void caches_collect(struct sn_recorded *r)
 	caching_free(&c);
 }
 
+static const char *const counts[] = {
+	"refs",		"misses",      "conflict_misses", "lines_shared_falsely",
+	"lines_shared", "bytes_moved", "bytes_used",	  NULL
+};
+
 const struct sn_source sn_source_caches = {
 	.name = "caches",
 	.measures =
 		"accesses and misses of loops by data object and thread, replayed through caches of any size",
-	.needs = "a run of sonde trace, and a model of the processor (--arch); not with --phase",
+	.needs =
+		"a run of sonde trace, and a model of the processor (--arch); with --phase a start of its own (--restarts)",
 	.costs = "a fifth of the CPU time, and the replay of what was recorded",
 	.option = "trace",
 	.gives = given,
+	.counts = counts,
 	.collect = caches_collect,
 };

@@ -83,7 +83,7 @@ const struct sn_source sn_source_heap = {
 		"calls of the allocator and growth of what they leave, by region, exactly; where "
 		"the allocator takes much time by a sample, with an error",
 	.needs =
-		"a run that was recorded with --heap; no filter by time; with --phase one agent, and executions left after "
+		"a run that was recorded with --heap; no filter by time; with --phase executions left after "
 		"the step that asked for it (growth: not with --phase)",
 	.trace = SN_TRACE_HEAP,
 	.monitored = SN_MONITOR_HEAP,

@@ -111,7 +111,7 @@ const struct sn_source sn_source_io = {
 	.name = "io",
 	.measures = "calls of the system that read or write files, and their bytes, exactly",
 	.needs =
-		"a run that was recorded with --io; no filter by time; with --phase one agent, and executions left after "
+		"a run that was recorded with --io; no filter by time; with --phase executions left after "
 		"the step that asked for it",
 	.trace = SN_TRACE_IO,
 	.monitored = SN_MONITOR_IO,

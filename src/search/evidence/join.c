@@ -58,6 +58,24 @@ static bool is_among(const char *name, const char *const *names)
 	return names && *names;
 }
 
+/* The same of a column, which may have a level: "misses(L1)". */
+static bool is_column_among(const char *column, const char *const *names)
+{
+	size_t length = strcspn(column, "(");
+
+	while (names && *names && (strlen(*names) != length || strncmp(*names, column, length)))
+		names++;
+	return names && *names;
+}
+
+/* What was made counts of one part of the run, as counts of another one. */
+static double part_over_part(const struct sn_recorded *to, const struct sn_recorded *from)
+{
+	return to->part && to->part->share_of_run > 0 && from->share_of_run > 0
+		       ? to->part->share_of_run / from->share_of_run
+		       : 1;
+}
+
 /* What it accounts for is 0 where it has no value, also where it has none at all. */
 static void complete_columns_join(struct sn_tables *to, const struct sn_tables *from,
 				  const char *const *names)
@@ -144,7 +162,7 @@ void sn_recorded_join(struct sn_recorded *to, const struct sn_recorded *from,
 {
 	const struct sn_tables *other = from->tables;
 	uint32_t of_source = sn_tables_source(from->tables, source->name);
-	double longer = to->tables->phase_s / other->phase_s;
+	double longer = to->tables->phase_s / other->phase_s, part = part_over_part(to, from);
 
 	struct starts starts = { to, from, samples_of(to), samples_of(from),
 				 longer > 0 && isfinite(longer) ? longer : 1 };
@@ -160,6 +178,10 @@ void sn_recorded_join(struct sn_recorded *to, const struct sn_recorded *from,
 		value.source = sn_tables_source(to->tables, source->name);
 		if (longer > 0 && isfinite(longer) && is_among(column, source->times))
 			value.value *= longer;
+		if (is_column_among(column, source->counts)) {
+			value.value *= part;
+			value.error *= part;
+		}
 		if (!keys_translate(to->tables, other, other->values.items[i].keys, value.keys))
 			continue;
 		doubt_add(&starts, other->values.items[i].keys, &value);

@@ -212,7 +212,7 @@ const struct sn_source sn_source_locks = {
 	.name = "locks",
 	.measures = "waiting for locks by lock, who held them and where, exactly",
 	.needs =
-		"a run that was recorded with --sync; no filter by time; with --phase one agent, and executions left after "
+		"a run that was recorded with --sync; no filter by time; with --phase executions left after "
 		"the step that asked for it",
 	.trace = SN_TRACE_SYNC,
 	.monitored = SN_MONITOR_LOCKS,

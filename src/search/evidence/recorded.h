@@ -75,7 +75,8 @@ struct sn_part_process {
 
 /** A part of the run that was measured by itself: executions of a phase. */
 struct sn_part {
-	double phase_s;	 /* wall time of all its executions */
+	double phase_s;	     /* wall time of all its executions */
+	double share_of_run; /* of the program's executions those that were measured; 0: not known */
 	uint32_t traces; /* that an agent had on in all of them: bits 1 << enum sn_monitor_source */
 	SN_VEC(struct sn_part_thread) threads;
 	SN_VEC(struct sn_part_process) processes;
@@ -89,6 +90,7 @@ struct sn_recorded {
 	const struct sn_machine_choice *machine;
 	const struct sn_sim_config
 		*caches; /* borrowed: that traces are replayed through; NULL: this machine's */
+	double share_of_run; /* counts were made those of a part of another run that has so much of it; 0: they are the run's */
 	/* borrowed: the run whose CPU times count, where this one was slowed by what it measured; NULL: this one */
 	const struct sn_recorded *times;
 	struct sn_tables *tables; /* owned */

@@ -23,6 +23,9 @@ struct sn_source {
 	unsigned monitored;
 	const char *const *gives; /* of the metrics that name it those it has; NULL: all */
 	const char *const *times; /* of these those that are longer where the run is; NULL: none */
+	/* of these those that are counts of what the program did, each without its level; NULL: none that are read beside a part of
+	 * another run */
+	const char *const *counts;
 	/* its values are counts, which do not change with what it costs to count: see sn_source_cost_most */
 	bool has_counts;
 	/** Adds its values to the run's tables. */

@@ -81,7 +81,8 @@ const struct sn_source sn_source_variants = {
 	.name = "variants",
 	.measures =
 		"what loops take as they are, without their arithmetic, and without their accesses to memory",
-	.needs = "a run of sonde decan, and loops that can have variants; not with --phase",
+	.needs =
+		"a run of sonde decan, and loops that can have variants; with --phase a start of its own (--restarts)",
 	.costs = "a fifth of the CPU time",
 	.option = "decan",
 	.gives = given,

@@ -29,15 +29,24 @@ struct further {
 	uint32_t looked_at, joined; /* bits of sources */
 };
 
-void sn_further_values_join(struct sn_recorded *to, struct sn_analysis *other,
-			    const struct sn_source *source)
+struct sn_recorded *sn_further_values_read(const struct sn_recorded *to, struct sn_analysis *other,
+					   const struct sn_source *source)
 {
 	struct sn_recorded *recorded =
 		sn_recorded_new(other->profile, other->structures, sn_analysis_machine(other));
 
 	recorded->caches = to->caches;
 	recorded->times = to;
+	recorded->share_of_run = to->part ? to->part->share_of_run : 0;
 	source->collect(recorded);
+	return recorded;
+}
+
+void sn_further_values_join(struct sn_recorded *to, struct sn_analysis *other,
+			    const struct sn_source *source)
+{
+	struct sn_recorded *recorded = sn_further_values_read(to, other, source);
+
 	sn_recorded_join(to, recorded, source);
 	sn_recorded_free(recorded);
 }

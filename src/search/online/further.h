@@ -8,6 +8,10 @@
 #include "profile/analysis.h"
 #include "search/evidence/sources.h"
 
+/** The values that a source has in another run of the program, made ready to be joined to `to`, and to other parts of its run
+ *  (sn_recorded_join). It borrows both; the caller frees. */
+struct sn_recorded *sn_further_values_read(const struct sn_recorded *to, struct sn_analysis *other,
+					   const struct sn_source *source);
 /** Adds the values that a source has in another run of the program, whose own time is not the phase's. */
 void sn_further_values_join(struct sn_recorded *recorded, struct sn_analysis *other,
 			    const struct sn_source *source);

@@ -33,8 +33,9 @@ struct sn_online_options {
 	const char *phase;   /* --phase; NULL: the whole program; SN_PHASE_AUTO: what repeats */
 	const char *program; /* the one that has the phase, which a launcher may start */
 	enum sn_suspend suspend;
-	uint32_t restarts; /* starts after the first, at most */
-	double max_time_s; /* no start after so long; 0: no limit */
+	uint32_t restarts;	 /* starts after the first, at most */
+	uint32_t phase_restarts; /* the same behind executions of a phase */
+	double max_time_s;	 /* no start after so long; 0: no limit */
 	double budget; /* what a further start's source may take of the CPU time, beside samples, else its values are refused */
 	int output_fd; /* where the last start's standard output goes */
 	bool is_quiet;

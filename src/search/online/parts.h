@@ -2,6 +2,9 @@
 #ifndef SN_SEARCH_ONLINE_PARTS_H
 #define SN_SEARCH_ONLINE_PARTS_H
 
+#include <signal.h>
+
+#include "search/online/again.h"
 #include "search/online/online.h"
 #include "search/online/phase.h"
 #include "search/online/spool.h"
@@ -17,6 +20,13 @@ int64_t sn_suspend_ns(enum sn_suspend suspend);
 /* ---- phases.c ---- */
 
 typedef SN_VEC(struct sn_mri_window) sn_windows;
+
+/** What a further start has measured, of the whole program. */
+struct sn_executions_further {
+	const struct sn_source *source;
+	struct sn_analysis *analysis; /* owned, as is the next */
+	struct sn_recorded *values;
+};
 
 /** A search over windows, those of one step at a time, wherever they come from. */
 struct sn_executions {
@@ -36,8 +46,11 @@ struct sn_executions {
 	uint32_t available; /* bit i: sn_sources[i] is traced where a step asks for it */
 	uint32_t
 		period_times; /* samples are so many times as far apart as the recording has them; 0: as it does */
-	uint32_t asked;	  /* those that steps have asked for: they stay on */
-	uint32_t refused; /* bit i: sn_sources[i] was traced and took more than the budget */
+	uint32_t asked;		/* those that steps have asked for: they stay on */
+	uint32_t refused;	/* bit i: sn_sources[i] was traced and took more than the budget */
+	struct sn_again *again; /* for what takes further starts; NULL: there are none */
+	SN_VEC(struct sn_executions_further) further;
+	uint32_t ended; /* executions of the program, measured or not; 0: not known */
 };
 
 /** Searches. SN_ERR_NO_DATA: there was no window. */
@@ -78,6 +91,9 @@ sn_status sn_online_hosts(const struct sn_online_options *options, struct sn_onl
 void sn_hosts_free(struct sn_hosts *hosts);
 
 /* ---- restart.c, phases.c ---- */
+/** Gives the signals back that a recording has blocked (`mask`: those that were blocked before it), as another
+ *  start may follow. What ended the program came to us too, and is dropped: true if there was such a one. */
+bool sn_online_signals_restore(const sigset_t *mask);
 sn_status sn_online_restart(const struct sn_online_options *options, struct sn_online *out,
 			    struct sn_error *err);
 /** The result of a search whose front was killed, of what its agent has left. */

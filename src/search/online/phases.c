@@ -6,22 +6,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/progress.h"
 #include "base/stats.h"
 #include "search/evidence/sources.h"
+#include "search/online/further.h"
 #include "search/online/parts.h"
 #include "search/online/traced.h"
-
-/* How long a program waits for its agent to be there. */
-static const double page_wait_s = 5;
-/* How long the front waits for an agent to say that it has ended. */
-static const double agent_wait_s = 10;
-/* How often it looks for what the agent has found. */
-static const double watch_s = 0.2;
 
 enum { EXECUTIONS_MOST = 1000000 };
 /* At 1 kHz some 500 observations of one lane: a share of .05 has a 95 % interval of +- .02. */
@@ -172,12 +163,29 @@ static bool is_on(const struct sn_executions_part *p, const struct sn_source *so
 	return !source->monitored || p->part.traces & 1u << source->monitored;
 }
 
+static void further_join(struct sn_executions *s, struct sn_executions_part *p)
+{
+	for (size_t i = 0; i < s->further.count; i++)
+		sn_recorded_join(p->recorded, s->further.items[i].values,
+				 s->further.items[i].source);
+}
+
 static void sources_collect(struct sn_executions *s, struct sn_executions_part *p)
 {
 	for (uint32_t i = 0; sn_sources[i]; i++)
 		if (is_on(p, sn_sources[i]) && !is_refused(s, p->analysis->experiment, i))
 			sn_sources[i]->collect(p->recorded);
 	s->asked &= ~s->refused;
+}
+
+static uint32_t executions_of(const sn_windows *windows)
+{
+	uint32_t most = 0;
+
+	for (size_t i = 0; i < windows->count; i++)
+		if (windows->items[i].executions > most)
+			most = windows->items[i].executions;
+	return most;
 }
 
 /* What some steps have measured, as values. */
@@ -207,25 +215,19 @@ static sn_status part_open(struct sn_executions *s, const sn_windows *steps, siz
 		return status;
 	}
 	p->part.traces = UINT32_MAX;
+	for (size_t i = 0; s->ended && i < count; i++)
+		p->part.share_of_run += (double)executions_of(&steps[i]) / s->ended;
 	for (size_t i = 0; i < count; i++)
 		for (size_t k = 0; k < steps[i].count; k++)
 			accounts_take(&p->part, e, &steps[i].items[k]);
 	p->recorded = sn_recorded_of_part(p->analysis->profile, p->analysis->structures,
 					  sn_analysis_machine(p->analysis), &p->part,
 					  s->parts.count ? sn_vec_last(&s->parts)->recorded : NULL);
+	p->recorded->caches = s->options->caches;
 	sources_collect(s, p);
+	further_join(s, p);
 	*out = p;
 	return SN_OK;
-}
-
-static uint32_t executions_of(const sn_windows *windows)
-{
-	uint32_t most = 0;
-
-	for (size_t i = 0; i < windows->count; i++)
-		if (windows->items[i].executions > most)
-			most = windows->items[i].executions;
-	return most;
 }
 
 /* What samples, and what traces, took of the CPU time of some windows, by the runtimes' own count. False: they have none. */
@@ -337,11 +339,33 @@ static struct sn_recorded *anew(void *context, struct sn_search *search,
 	return part ? part->recorded : NULL;
 }
 
-/* A step that lacks sources goes on with further executions, with these on; so do all after it. */
-static void measure(void *context, struct sn_search *search, uint32_t sources,
-		    struct sn_search_step *step)
+/* What the program has to be started again for. Each such source is asked for once. */
+static void further_measure(struct sn_executions *s, struct sn_search *search, uint32_t sources,
+			    struct sn_search_step *step)
 {
-	struct sn_executions *s = context;
+	struct sn_executions_part *part = sn_vec_last(&s->parts);
+
+	for (uint32_t i = 0; sn_sources[i]; i++) {
+		struct sn_analysis *analysis =
+			sources & 1u << i ? sn_again_start(s->again, sn_sources[i], part->analysis)
+					  : NULL;
+
+		if (!analysis)
+			continue;
+		sn_vec_push(&s->further, (struct sn_executions_further){
+						 sn_sources[i], analysis,
+						 sn_further_values_read(part->recorded, analysis,
+									sn_sources[i]) });
+		step->overhead_share = fmax(step->overhead_share, sn_online_overhead(analysis));
+		sn_recorded_join(part->recorded, sn_vec_last(&s->further).values, sn_sources[i]);
+	}
+	search->recorded = part->recorded;
+}
+
+/* A step that lacks sources goes on with further executions, with these on; so do all after it. */
+static void windows_measure(struct sn_executions *s, struct sn_search *search, uint32_t sources,
+			    struct sn_search_step *step)
+{
 	struct sn_executions_part *part;
 	struct sn_error err;
 
@@ -350,6 +374,18 @@ static void measure(void *context, struct sn_search *search, uint32_t sources,
 	search->refused |= s->refused;
 	if (part)
 		search->recorded = part->recorded;
+}
+
+static void measure(void *context, struct sn_search *search, uint32_t sources,
+		    struct sn_search_step *step)
+{
+	struct sn_executions *s = context;
+	uint32_t further = s->again ? sources & sn_again_sources(s->again) : 0;
+
+	if (sources & ~further)
+		windows_measure(s, search, sources & ~further, step);
+	if (further)
+		further_measure(s, search, further, step);
 }
 
 static bool has_traces(const sn_windows *windows, uint32_t traces, uint32_t refused)
@@ -457,313 +493,12 @@ void sn_executions_free(struct sn_executions *s)
 		part_free(s->parts.items[i]);
 	for (size_t i = 0; i < s->measured.count; i++)
 		windows_free(&s->measured.items[i]);
+	for (size_t i = 0; i < s->further.count; i++) {
+		sn_recorded_free(s->further.items[i].values);
+		sn_analysis_free(s->further.items[i].analysis);
+	}
+	sn_vec_free(&s->further);
 	sn_vec_free(&s->measured);
 	sn_vec_free(&s->parts);
 	free(s);
-}
-
-/* ---- the front ---- */
-
-struct sn_online_front {
-	const struct sn_online_options *options; /* its own */
-	struct sn_online_options own;
-	struct sn_phase phase;
-	struct sn_spool spool;
-	size_t next; /* window of the spool */
-	struct sn_text experiment_path;
-	uint64_t watched; /* bytes of the spool */
-	double watched_s;
-	double ran_s; /* the program */
-};
-
-static void agent_begin(void *context, const char *live_folder, const char *experiment_path)
-{
-	struct sn_online_front *f = context;
-	struct sn_agent_options options = { .online = f->options,
-					    .phase = &f->phase,
-					    .live_folder = live_folder,
-					    .experiment_path = experiment_path };
-	char host[256] = "";
-	struct sn_error err;
-
-	sn_text_add(&f->experiment_path, experiment_path);
-	if (sn_online_words_write(experiment_path, f->options, &err) != SN_OK)
-		sn_error_print(&err);
-	gethostname(host, 64); /* as the runtime has it */
-	options.host = host;
-	if (sn_agent_start(&options, &err) != SN_OK ||
-	    sn_agent_wait(live_folder, host, page_wait_s, &err) != SN_OK)
-		sn_error_print(&err);
-}
-
-static void say(const char *sentence)
-{
-	fprintf(stderr, "sonde: %s\n", sentence);
-}
-
-/* What the agent finds is told while the program runs. */
-static void watch(void *context)
-{
-	struct sn_online_front *f = context;
-
-	if (sn_now_s() - f->watched_s < watch_s)
-		return;
-	f->watched_s = sn_now_s();
-	f->watched = sn_spool_watch(f->experiment_path.chars, f->watched, say);
-}
-
-/* Neither gone nor frozen. */
-static bool is_at_work(int pid)
-{
-	char path[64], line[512] = "";
-	const char *state;
-	FILE *in;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	in = fopen(path, "re");
-	if (!in)
-		return false;
-	state = fgets(line, sizeof(line), in) ? strrchr(line, ')') : NULL;
-	fclose(in);
-	return state && state[1] && !strchr("TtZX", state[2]);
-}
-
-static bool is_any_at_work(const struct sn_spool *spool)
-{
-	for (size_t i = 0; i < spool->agents.count; i++)
-		if (is_at_work(spool->agents.items[i]))
-			return true;
-	return false;
-}
-
-/* The program has ended, so its agent will. */
-static void spool_wait(struct sn_online_front *f, const char *experiment_path)
-{
-	const struct timespec moment = { .tv_nsec = 10000000 };
-	double begin_s = sn_now_s();
-
-	for (;;) {
-		sn_spool_read(experiment_path, &f->spool);
-		if (f->spool.has_ended || !is_any_at_work(&f->spool) ||
-		    sn_now_s() - begin_s > agent_wait_s)
-			return;
-		sn_spool_free(&f->spool);
-		nanosleep(&moment, NULL);
-	}
-}
-
-static bool spooled_next(struct sn_executions *s, sn_windows *out)
-{
-	struct sn_online_front *f = s->context;
-	struct sn_mri_window *window;
-
-	if (f->next == f->spool.windows.count)
-		return false;
-	window = &f->spool.windows.items[f->next++];
-	sn_vec_push(out, *window); /* it is the taker's now */
-	*window = (struct sn_mri_window){ 0 };
-	return true;
-}
-
-static sn_status nothing_measured(const struct sn_online_front *f, struct sn_error *err)
-{
-	const char *name = f->phase.name.chars;
-	const struct sn_spool_end *end = &f->spool.end;
-
-	if (!f->spool.has_ended)
-		return sn_error_set(err, SN_ERR_NO_DATA,
-				    "search: the agent that measures '%s' was killed before it had "
-				    "measured anything; the program ran on",
-				    name);
-	if (!end->is_found)
-		return sn_error_set(err, SN_ERR_NO_DATA,
-				    "search: no process could watch for '%s': the program did not "
-				    "start, or no hardware breakpoint can be had here (a debugger "
-				    "has them, or perf_event_open is refused)",
-				    name);
-	if (end->is_deaf)
-		return sn_error_set(
-			err, SN_ERR_NO_DATA,
-			"search: '%s' is passed over 400 times a second, too often to be watched; name a "
-			"place that is passed less often%s%s",
-			name, f->phase.outer.length ? ", as the loop around it: --phase " : "",
-			f->phase.outer.length ? f->phase.outer.chars : "");
-	if (!end->executions && end->is_reached)
-		return sn_error_set(
-			err, SN_ERR_NO_DATA,
-			"search: no execution of '%s' ended: it was reached, and %.1f s after its start "
-			"the program died in it; without --phase the whole program is searched",
-			name, f->ran_s);
-	if (!end->executions && f->phase.boundary.kind == SN_MONITOR_BOUNDARY_BEAT)
-		return sn_error_set(err, SN_ERR_NO_DATA,
-				    "search: no execution of '%s' ended: in the %.1f s that the "
-				    "program ran no beat of that heartbeat came; if a function of "
-				    "that name is meant, give its place as FILE:LINE",
-				    name, f->ran_s);
-	if (!end->executions)
-		return sn_error_set(err, SN_ERR_NO_DATA,
-				    "search: no execution of '%s' ended: it was never reached in "
-				    "the %.1f s that the program ran",
-				    name, f->ran_s);
-	return sn_error_set(err, SN_ERR_NO_DATA,
-			    "search: the program ended before an execution of '%s' could be "
-			    "measured; %u had passed in all: let it run longer, or leave --phase "
-			    "away",
-			    name, end->executions);
-}
-
-/* One that nothing follows. */
-static void only_tell(const struct sn_online_front *f)
-{
-	if (f->spool.has_ended && f->spool.end.executions == 1 && !f->options->is_quiet)
-		fprintf(stderr,
-			"sonde: '%s' was passed once: measured is this one execution, from its begin to "
-			"%s; there is none for further steps, so less is measurable than without --phase\n",
-			f->phase.name.chars,
-			f->phase.boundary.kind == SN_MONITOR_BOUNDARY_BEAT ? "its end"
-									   : "the program's end");
-}
-
-static void agents_tell(const struct sn_online_front *f, struct sn_search *search)
-{
-	search->agents = (struct sn_search_agents){ .hosts = 1,
-						    .joined = f->spool.agents.count > 0,
-						    .lost = !f->spool.has_ended,
-						    .restarted = f->spool.restarted,
-						    .refused = f->spool.end.refused };
-	if (search->agents.lost && !f->options->is_quiet)
-		fprintf(stderr,
-			"sonde: the agent was lost; the result is of what it had measured\n");
-}
-
-static sn_status result_find(struct sn_online_front *f, struct sn_online *out, struct sn_text *path,
-			     struct sn_error *err)
-{
-	struct sn_executions *s;
-	sn_status status;
-
-	if (!f->spool.windows.count)
-		return nothing_measured(f, err);
-	s = sn_alloc_zeroed(1, sizeof(*s));
-	*s = (struct sn_executions){ .options = f->options,
-				     .phase = &f->phase,
-				     .experiment_path = path->chars,
-				     .next = spooled_next,
-				     .available = sn_traced_switched(),
-				     .context = f };
-	out->phases = s;
-	status = sn_executions_search(s, &out->search, err);
-	if (status == SN_OK) {
-		agents_tell(f, out->search);
-		only_tell(f);
-		out->search->exit_status = out->exit_code;
-	}
-	return status;
-}
-
-/* Its standard output is the program's own, or goes where there is room for it. The recording leaves
- * signals blocked, so that another Ctrl-C does not take the answer away. */
-static sn_status program_run(struct sn_online_front *f, struct sn_record_result *result,
-			     const struct sn_record_options *record, struct sn_error *err)
-{
-	int own = dup(STDOUT_FILENO);
-	sn_status status;
-
-	fflush(stdout);
-	if (f->options->output_fd != STDOUT_FILENO)
-		dup2(f->options->output_fd, STDOUT_FILENO);
-	status = sn_record_run(record, result, err);
-	if (own >= 0) {
-		dup2(own, STDOUT_FILENO);
-		close(own);
-	}
-	if (status == SN_OK)
-		sn_record_extracts(result->experiment_path.chars, record);
-	return status;
-}
-
-sn_status sn_online_phases(const struct sn_online_options *options, struct sn_online *out,
-			   struct sn_error *err)
-{
-	struct sn_phase phase = { 0 };
-	sn_status status = sn_search_check(options->library, &options->search, err);
-
-	*out = (struct sn_online){ .exit_code = SN_EXIT_USAGE };
-	if (status == SN_OK)
-		status = sn_phase_find(options->program, options->phase, &phase, err);
-	if (status == SN_OK)
-		return sn_online_phases_at(options, &phase, out, err);
-	if (phase.exit_code)
-		out->exit_code = phase.exit_code;
-	sn_phase_free(&phase);
-	return status;
-}
-
-sn_status sn_online_phases_at(const struct sn_online_options *options, struct sn_phase *phase,
-			      struct sn_online *out, struct sn_error *err)
-{
-	struct sn_online_front *f = sn_alloc_zeroed(1, sizeof(*f));
-	struct sn_record_options record = options->record;
-	struct sn_record_result result = { .exit_code = SN_EXIT_USAGE };
-	double begin_s;
-	sn_status status;
-
-	*out = (struct sn_online){ .front = f };
-	f->own = *options;
-	f->options = &f->own;
-	f->phase = *phase;
-	*phase = (struct sn_phase){ 0 };
-	record.is_monitored = true;
-	sn_traced_add(options->program, &record);
-	sn_traced_add_switched(&record, options->budget);
-	record.prepared = agent_begin;
-	record.round = options->is_quiet ? NULL : watch;
-	record.context = f;
-	begin_s = sn_now_s();
-	status = program_run(f, &result, &record, err);
-	f->ran_s = sn_now_s() - begin_s;
-	if (status == SN_OK)
-		sn_online_death_tell(options, result.exit_code);
-	out->exit_code = result.exit_code;
-	if (status == SN_OK) {
-		spool_wait(f, result.experiment_path.chars);
-		out->has_run = true;
-		status = result_find(f, out, &result.experiment_path, err);
-	}
-	out->path = result.experiment_path;
-	return status;
-}
-
-sn_status sn_phases_again(const struct sn_online_options *options, const char *folder,
-			  struct sn_online *out, struct sn_error *err)
-{
-	struct sn_online_front *f = sn_alloc_zeroed(1, sizeof(*f));
-	sn_status status = sn_search_check(options->library, &options->search, err);
-
-	*out = (struct sn_online){ .front = f,
-				   .exit_code = -1 }; /* nobody has waited for the program */
-	f->own = *options;
-	f->options = &f->own;
-	sn_text_add(&f->experiment_path, folder);
-	sn_text_add(&out->path, folder);
-	if (status == SN_OK)
-		status = sn_phase_find(options->program, options->phase, &f->phase, err);
-	if (status != SN_OK)
-		return status;
-	sn_spool_read(folder, &f->spool);
-	if (!f->spool.has_ended && is_any_at_work(&f->spool) && !options->is_quiet)
-		fprintf(stderr,
-			"sonde: the program still runs, and its agent measures on; this command then has the "
-			"rest\n");
-	return result_find(f, out, &out->path, err);
-}
-
-void sn_online_front_free(struct sn_online_front *f)
-{
-	if (!f)
-		return;
-	sn_phase_free(&f->phase);
-	sn_spool_free(&f->spool);
-	sn_text_free(&f->experiment_path);
-	free(f);
 }

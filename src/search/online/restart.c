@@ -38,9 +38,7 @@ struct restart {
 
 static const int enders[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 
-/* Gives the signals back that a recording has blocked (`mask`: those that were blocked before it), as another
- * start may follow. What ended the program came to us too, and is dropped: true if there was such a one. */
-static bool signals_restore(const sigset_t *mask)
+bool sn_online_signals_restore(const sigset_t *mask)
 {
 	const struct timespec none = { 0 };
 	bool is_interrupted = false;
@@ -94,7 +92,7 @@ static sn_status start_elsewhere(struct restart *r, struct sn_text *path, struct
 	options.output_fd = STDOUT_FILENO; /* the streams' */
 	status = sn_hosts_record(&options, path, &r->out->exit_code, err);
 	r->out->has_run |= status == SN_OK;
-	r->is_interrupted |= signals_restore(&r->mask);
+	r->is_interrupted |= sn_online_signals_restore(&r->mask);
 	return status;
 }
 
@@ -126,7 +124,7 @@ static sn_status start(struct restart *r, const struct sn_record_options *option
 	if (status == SN_OK && !is_ended_from_outside(result.exit_signal))
 		sn_online_death_tell(r->options, result.exit_code);
 	r->is_interrupted |= is_ended_from_outside(result.exit_signal);
-	r->is_interrupted |= signals_restore(&r->mask);
+	r->is_interrupted |= sn_online_signals_restore(&r->mask);
 	return status;
 }
 
@@ -341,7 +339,7 @@ static sn_status executions_run(struct restart *r, struct sn_phase *phase, const
 	status = options.agents ? sn_online_hosts(&options, out, err)
 				: sn_online_phases_at(&options, phase, out, err);
 	sn_streams_end(&r->streams);
-	r->is_interrupted |= signals_restore(&r->mask);
+	r->is_interrupted |= sn_online_signals_restore(&r->mask);
 	return status;
 }
 
