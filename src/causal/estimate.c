@@ -31,9 +31,9 @@ const char *const sn_causal_verdict_names[SN_CAUSAL_VERDICTS] = { "unknown", "he
 /* What the method itself may miss of an effect, beside noise, at 95 %: a constant, and shares of the
  * effect (pauses have a price; samples jitter), of the delays that were off, and of waits for CPUs. By
  * the programs of bench/causal (bench/RESULTS.md). */
-#define MODEL_LEAST    0.008
-#define MODEL_SHARE    0.05
-#define MODEL_CPU_WAIT 0.6
+#define MODEL_LEAST    0.005
+#define MODEL_SHARE    0.03
+#define MODEL_CPU_WAIT 0.4
 
 enum { SPLITS = 200, EACH_ENOUGH = 6 /* experiments of each speed-up */ };
 #define WIDTH_ENOUGH 0.02

@@ -103,7 +103,8 @@ TEST(verdicts_follow_the_truth)
 /* Code with 1 % of the CPU time cannot be said to be waited for by nobody where it may bring that. */
 TEST(nothing_is_said_of_code_that_may_bring_its_share)
 {
-	static const double slopes[] = { 0.5, 0 }, shares[] = { 0.4, 0.01 };
+	static const double slopes[][2] = { { 0.5, 0 }, { 0.5, 0.012 } };
+	static const double shares[] = { 0.4, 0.012 };
 	static const char *const says[] = {
 		"name (40 % of CPU time): no faster code there makes a step faster: it is not what "
 		"others wait for, name is",
@@ -111,7 +112,7 @@ TEST(nothing_is_said_of_code_that_may_bring_its_share)
 	};
 
 	for (int i = 0; i < 2; i++) {
-		struct sn_causal_log *log = make_log(slopes, 2, 12, 1, 0.002, 0, 3);
+		struct sn_causal_log *log = make_log(slopes[i], 2, 12, 1, 0.005, 0, 3);
 		struct sn_causal_answers answers;
 		struct sn_text text = { 0 };
 
@@ -313,16 +314,16 @@ TEST(who_is_as_narrow_as_can_be_is_not_asked_for_more)
 	struct sn_causal_log *log;
 	struct sn_causal_answers answers;
 
-	answer_one(1, 12, 0.005, 150, &log, &answers);
+	answer_one(1, 12, 0.005, 200, &log, &answers);
 	CHECK(answers.rows.items[0].verdict == SN_CAUSAL_UNKNOWN);
 	CHECK_STRING(answers.rows.items[0].reason, "method");
 	sn_causal_answers_free(&answers);
 	sn_causal_log_free(log);
-	answer_one(1, 12, 0.1, 150, &log, &answers);
+	answer_one(1, 12, 0.1, 200, &log, &answers);
 	CHECK_STRING(answers.rows.items[0].reason, "noise");
 	sn_causal_answers_free(&answers);
 	sn_causal_log_free(log);
-	answer_one(1, 5, 0.005, 150, &log, &answers);
+	answer_one(1, 5, 0.005, 200, &log, &answers);
 	CHECK_STRING(answers.rows.items[0].reason, "noise");
 	sn_causal_answers_free(&answers);
 	sn_causal_log_free(log);
