@@ -13,13 +13,13 @@ const here = dirname(fileURLToPath(import.meta.url));
 const out = process.argv[2] ?? join(here, 'dist', 'report.html');
 const options = {
 	bundle: true, write: false, minify: true, charset: 'utf8', legalComments: 'none',
-	target: 'es2020', absWorkingDir: here, logLevel: 'warning',
+	target: 'es2022', absWorkingDir: here, logLevel: 'warning',
 };
 const script = await build({
 	...options, entryPoints: ['src/main.jsx'], format: 'iife',
 	jsxFactory: 'h', jsxFragment: 'Fragment',
 	// Long names that only we use, and never as strings: short ones fit the budget.
-	mangleProps: /^(nodeExcl|nodeIncl|placeNs|placeSamples|funcExcl|funcIncl|funcSamples|loopExcl|ownLoopExcl|loopIncl|loopSamples|pointNs|pointSamples|sampleTotal|threadNs|threadSamples|outermost|nodeWait|threadWait|perColumn|rowHeight|classCount|matcher|rowKey|rowClass|onOpen|onSort|onHover|onPick|sortable|xRange|yRange|xLabel|yLabel|xUnit|yUnit|xLeast|isFirst|needsIncl|rowsKind|isCut)$/,
+	mangleProps: /^(nodeExcl|nodeIncl|placeNs|placeSamples|funcExcl|funcIncl|funcSamples|loopExcl|ownLoopExcl|loopIncl|loopSamples|pointNs|pointSamples|sampleTotal|threadNs|threadSamples|outermost|nodeWait|threadWait|perColumn|rowHeight|classCount|matcher|rowKey|rowClass|onOpen|onSort|onHover|onPick|sortable|xRange|yRange|xLabel|yLabel|xUnit|yUnit|xLeast|isFirst|needsIncl|rowsKind|isCut|byThread|idleThreads|assembly|argument|filtered|functionOf|modelled|moreColumns|colours|entities|entity|slopes|flats|boxes|weigh|isOpen)$/,
 });
 const style = await build({ ...options, entryPoints: ['src/style.css'] });
 

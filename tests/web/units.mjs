@@ -2,7 +2,7 @@
 import { pathToFileURL } from 'node:url';
 
 const from = (name) => import(pathToFileURL(`${process.argv[2]}/src/${name}`));
-const { GROUPS, HEAT_MOST, LEGIBLE, WAITS, contrast, inkOn, mix, workColour } = await from('palette.js');
+const { GROUPS, HEAT_MOST, LEGIBLE, NAMED_COUNT, WAITS, contrast, inkOn, mix, workColour, workMeaning } = await from('palette.js');
 const { limitOf, stretches, waitsForCpu } = await from('gaps.js');
 const { partsOf, shorten } = await from('format.js');
 
@@ -63,6 +63,8 @@ for (const [theme, name] of [[0, 'light'], [1, 'dark']]) {
 	same(near, [], `no two meanings share a colour: ${name}`);
 }
 check(Object.values(GROUPS).every((g) => Object.values(g).every((c) => /^#[0-9a-f]{6}$/.test(c[0]) && /^#[0-9a-f]{6}$/.test(c[1]))), 'every colour has a light and a dark form');
+same(NAMED_COUNT, Object.keys(GROUPS.n).length - 1, 'ranks have a colour each');
+check(Object.keys(GROUPS.c).every((name) => workMeaning(name)), 'every category has a meaning');
 same([WAITS.length, workColour('program'), workColour('no such')], [8, '--c-program', '--c-other'], 'categories and kinds of waiting have colours');
 
 // Names in less room.

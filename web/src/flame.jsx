@@ -5,7 +5,7 @@ import { NONE, toc } from './chunks.js';
 import { Canvas, Head, Name, Swatch, Switch, Tip, colourOf, useSize, place } from './parts.jsx';
 import { useWheel, useZoom, zoomKey } from './chart.jsx';
 import { NAMED_COUNT, inkOn, mix, namedColour, workColour } from './palette.js';
-import { elide, grouped, percent, seconds, shorten, visible } from './format.js';
+import { elide, grouped, indices, percent, seconds, shorten, visible } from './format.js';
 import { go, setParams } from './state.js';
 import { Table } from './table.jsx';
 
@@ -259,7 +259,7 @@ export function FlameCanvas({ d, tree, matched, colourBy, theme, heat, legend, t
 	const moduleRank = useMemo(() => {
 		if (heat)
 			return null;
-		const order = [...Array(d.modules.rows).keys()].sort((a, b) => d.modules.cpu_ns[b] - d.modules.cpu_ns[a]);
+		const order = indices(d.modules.rows).sort((a, b) => d.modules.cpu_ns[b] - d.modules.cpu_ns[a]);
 		const colours = {};
 		order.forEach((m, i) => { colours[m] = i; });
 		return colours;

@@ -100,6 +100,16 @@ export function grouped(count) {
 	return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
+// 0, 1 ... of so many rows.
+export const indices = (count) => [...Array(count).keys()];
+
+// Where the largest of them stands.
+export const argmax = (values) => values.reduce((best, v, i) => v > values[best] ? i : best, 0);
+
+// A map of sums.
+export const addTo = (map, key, value) => map.set(key, (map.get(key) ?? 0) + value);
+export const largestFirst = (sums) => [...sums].sort((a, b) => b[1] - a[1]);
+
 export function bytes(count) {
 	if (count < 1000)
 		return `${count} B`;

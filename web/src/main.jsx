@@ -5,7 +5,7 @@ import { load, phases, toc } from './chunks.js';
 import { aggregate, isFiltered, prepare } from './aggregate.js';
 import { elapsedS } from './parts.jsx';
 import { current, formatRanges, go, linkTo, setParams, useAddress } from './state.js';
-import { percent, seconds, visible } from './format.js';
+import { indices, percent, seconds, visible } from './format.js';
 import { Flame } from './flame.jsx';
 import { Timeline, rangeText } from './timeline.jsx';
 import { threadName } from './threads.js';
@@ -136,13 +136,13 @@ function App() {
 
 function FilterBar({ d, filter, badQuery }) {
 	const { time, threads, module } = filter;
-	const modules = useMemo(() => d ? [...Array(d.modules.rows).keys()].filter((i) => d.modules.cpu_ns[i] > 0).sort((a, b) => d.modules.cpu_ns[b] - d.modules.cpu_ns[a]).slice(0, 200) : [], [d]);
+	const modules = useMemo(() => d ? indices(d.modules.rows).filter((i) => d.modules.cpu_ns[i] > 0).sort((a, b) => d.modules.cpu_ns[b] - d.modules.cpu_ns[a]).slice(0, 200) : [], [d]);
 	const clear = (key) => <button aria-label="Remove this filter" onClick={() => setParams({ [key]: null })}>×</button>;
 	return <>
 		<TimeRange time={time} clear={time && clear('t')} />
 		{d && (threads ? <span class="chip on" title="Threads">{threads.size === 1 ? visible(threadName(d, [...threads][0] < d.threads.rows ? [...threads][0] : 0)) : `${threads.size} threads`} {clear('th')}</span>
 			: d.threads.rows <= 1 ? null
-				: <select class="chip dim" aria-label="Threads" title={toc.thread_count < d.threads.rows ? 'a thread that runs another program (exec) is listed once for each' : undefined} value="" onChange={(e) => setParams({ th: e.target.value })}><option value="">all {toc.thread_count ?? d.threads.rows} threads</option>{[...Array(Math.min(d.threads.rows, 400)).keys()].map((i) => <option key={i} value={formatRanges(new Set([i]))}>{visible(threadName(d, i))}</option>)}</select>)}
+				: <select class="chip dim" aria-label="Threads" title={toc.thread_count < d.threads.rows ? 'a thread that runs another program (exec) is listed once for each' : undefined} value="" onChange={(e) => setParams({ th: e.target.value })}><option value="">all {toc.thread_count ?? d.threads.rows} threads</option>{indices(Math.min(d.threads.rows, 400)).map((i) => <option key={i} value={formatRanges(new Set([i]))}>{visible(threadName(d, i))}</option>)}</select>)}
 		{d && (module !== null ? <span class="chip on" title="Module of the leaf">{module < d.modules.rows ? visible(d.modules.name.at(module)) : 'no such module'} {clear('m')}</span>
 			: modules.length > 1 && <select class="chip dim" aria-label="Module" value="" onChange={(e) => setParams({ m: e.target.value })}><option value="">all modules</option>{modules.map((i) => <option key={i} value={i}>{visible(d.modules.name.at(i))}</option>)}</select>)}
 		{phases && filter.phases && <span class="chip on" title="Phases">phase {[...filter.phases].map((k) => visible(phases.phases[k]?.name ?? String(k))).join(', ')} {clear('ph')}</span>}
@@ -227,7 +227,7 @@ function useKeys(context) {
 function stepLoop(d, agg, by) {
 	if (!d.loops.rows)
 		return;
-	const order = [...Array(d.loops.rows).keys()].sort((a, b) => agg.ownLoopExcl[b] - agg.ownLoopExcl[a] || agg.loopExcl[b] - agg.loopExcl[a]);
+	const order = indices(d.loops.rows).sort((a, b) => agg.ownLoopExcl[b] - agg.ownLoopExcl[a] || agg.loopExcl[b] - agg.loopExcl[a]);
 	const { view, argument } = current();
 	const at = view === 'loop' ? Math.max(0, order.findIndex((i) => d.loops.id.at(i) === argument)) : -1;
 	const next = order[Math.min(order.length - 1, Math.max(0, at + by))];

@@ -24,16 +24,28 @@ const FRAME = {
 	heat: ['#de7a22', '#cf7a28', 'share of a line or an instruction: the more, the stronger'],
 	mark: ['#ffc800', '#d8a800', 'text that was searched for, mixed into what is behind it'],
 };
-const WORK = { // of CPU time: the categories
-	program: ['#3a6fb0', '#5b93d6', 'the program and libraries of no kind that is listed apart'],
-	openmp: ['#d98a21', '#e4a04a', 'in an OpenMP runtime, waiting actively included'],
-	mpi: ['#a8437a', '#cf6ea2', 'in an MPI library, waiting actively included'],
-	memory: ['#1f9184', '#3fb3a5', 'allocating, freeing, copying memory'],
-	io: ['#7660b5', '#9a86d8', 'reading and writing'],
-	maths: ['#58a6d6', '#86c5ec', 'maths libraries'],
-	strings: ['#989e2e', '#bcc25c', 'text and character handling of the C library'],
-	os: ['#c2543a', '#e07a5f', 'threads, locks and time in libc, the loader, the kernel where nothing else claims it'],
-	other: ['#97897a', '#a59684', 'parts of libc that no rule names, addresses that no module has'],
+// The categories of CPU time. What they mean stands apart from their colours, as the script needs only that.
+const WORK_MEANINGS = {
+	program: 'the program and libraries of no kind that is listed apart',
+	openmp: 'in an OpenMP runtime, waiting actively included',
+	mpi: 'in an MPI library, waiting actively included',
+	memory: 'allocating, freeing, copying memory',
+	io: 'reading and writing',
+	maths: 'maths libraries',
+	strings: 'text and character handling of the C library',
+	os: 'threads, locks and time in libc, the loader, the kernel where nothing else claims it',
+	other: 'parts of libc that no rule names, addresses that no module has',
+};
+const WORK = { // meanings: above
+	program: ['#3a6fb0', '#5b93d6'],
+	openmp: ['#d98a21', '#e4a04a'],
+	mpi: ['#a8437a', '#cf6ea2'],
+	memory: ['#1f9184', '#3fb3a5'],
+	io: ['#7660b5', '#9a86d8'],
+	maths: ['#58a6d6', '#86c5ec'],
+	strings: ['#989e2e', '#bcc25c'],
+	os: ['#c2543a', '#e07a5f'],
+	other: ['#97897a', '#a59684'],
 };
 const STATE = { // of a thread's time
 	user: ['#35506b', '#8ba6c1', 'on a CPU, in user code'],
@@ -75,11 +87,11 @@ const CHANGE = {
 export const GROUPS = { '': FRAME, c: WORK, s: STATE, w: WAIT, n: NAMED, d: CHANGE };
 const variable = (group, name) => `--${group ? group + '-' : ''}${name}`;
 
-export const workMeaning = (category) => WORK[category]?.[2];
-export const workColour = (category) => variable('c', category in WORK ? category : 'other');
+export const workMeaning = (category) => WORK_MEANINGS[category];
+export const workColour = (category) => variable('c', category in WORK_MEANINGS ? category : 'other');
 export const stateColour = (name) => variable('s', name);
 export const namedColour = (rank) => variable('n', rank < NAMED_COUNT ? rank + 1 : 'rest');
-export const NAMED_COUNT = Object.keys(NAMED).length - 1;
+export const NAMED_COUNT = 8; // of NAMED, beside the rest
 // By number, as waits have it (docs/format/report-page.md).
 export const WAITS = [['lock', 'lock'], ['condition', 'condition'], ['I/O', 'io'], ['poll', 'poll'], ['sleep', 'sleep'], ['child process', 'child'], ['other', 'other'], ['join', 'join']]
 	.map(([name, key]) => ({ name, colour: variable('w', key) }));

@@ -36,8 +36,17 @@ export function Quality({ samples, share, all, low, high }) {
 
 export function Share({ part, whole }) {
 	const share = whole > 0 ? part / whole : 0;
-	return <div class="bar"><i style={{ width: `calc((100% - 4.4rem) * ${Math.min(1, share)})` }} /><span>{percent(share)}</span></div>;
+	return <Bar share={share}>{percent(share)}</Bar>;
 }
+
+// A bar beside the words that it draws, which have so much room.
+export const Bar = ({ share, room = '4.4rem', children, style }) => <div class="bar"><i style={{ width: `calc((100% - ${room}) * ${share > 0 ? Math.min(1, share) : 0})`, ...style }} /><span>{children}</span></div>;
+
+// Of a function.
+export const Times = ({ agg, f }) => [['exclusive', agg.funcExcl], ['inclusive', agg.funcIncl]].map(([word, { [f]: ns }], i) => `${i ? ' · ' : ''}${word} ${seconds(ns)} (${percent(agg.total > 0 ? ns / agg.total : 0)})`);
+
+// What was not measured, or is not sure.
+export const Warnings = ({ none }) => toc.warnings.length ? <ul class="sentences quiet-list">{toc.warnings.map((w) => <li key={w} class="warning"><span>{visible(w)}</span></li>)}</ul> : <p class="dim">{none}</p>;
 
 export function Tile({ label, value, note }) {
 	return <div class="tile"><div class="label">{label}</div><div class="value">{value}</div>
@@ -59,6 +68,13 @@ export function Switch({ label, value, options, onChange }) {
 	return <div class="switch" role="group" aria-label={label}>{options.map(([key, title]) =>
 		<button key={key} aria-pressed={value === key} onClick={() => onChange(key)}>{title}</button>)}</div>;
 }
+
+// The headings of a small table: 'Loop|#Time' has numbers in its second column; behind ~ stands what a
+// heading means; one with ! in front is for screen readers only.
+export const Titles = ({ of }) => <thead><tr>{of.split('|').map((each) => {
+	const [, mark, title, help] = /^([#!]?)([^~]+)~?(.*)/.exec(each);
+	return <th class={mark === '#' ? 'num' : ''} title={help}>{mark === '!' ? <span class="visually-hidden">{title}</span> : title}</th>;
+})}</tr></thead>;
 
 export function Empty({ children, command }) {
 	return <div class="empty"><div>{children}</div>{command && <code>{command}</code>}</div>;

@@ -87,6 +87,13 @@ export function setParams(changes, replace = false) {
 	}
 }
 
+// The order of a table as the address has it: the key of a column, whether smallest first, and what a Table
+// takes. `usual`: the key where none is asked for.
+export function sortOf(params, usual) {
+	const key = (params.sort ?? usual)?.replace(/^-/, ''), ascending = params.sort?.[0] === '-';
+	return [key, ascending, { sort: { key, ascending }, onSort: (k) => setParams({ sort: k === key && !ascending ? '-' + k : k === usual ? null : k }) }];
+}
+
 let parsed = location.hash;
 
 function update() {

@@ -1,5 +1,6 @@
 // What threads are called.
 import { NONE } from './chunks.js';
+import { addTo, largestFirst } from './format.js';
 
 // Begins a thread or a program, and says nothing about it.
 const STARTERS = /^(_?_?start(_thread)?|_?_?(GI_)*clone3?|_dl_start.*)$/;
@@ -32,12 +33,12 @@ export function entriesOf(d, records, waits) {
 		const of = counts[thread];
 		if (node !== NONE && (of.total = (of.total ?? 0) + 1) <= 50) {
 			const name = entryOf(d, node);
-			of.set(name, (of.get(name) ?? 0) + 1);
+			addTo(of, name, 1);
 		}
 	};
 	for (let i = 0; i < records.rows; i++)
 		add(records.thread[i], d.points.node[records.point[i]]);
 	for (let i = 0; i < waits.rows; i++)
 		add(waits.thread[i], waits.node[i]);
-	return counts.map((of) => [...of].filter(([name]) => name).sort((a, b) => b[1] - a[1])[0]?.[0] ?? '');
+	return counts.map((of) => largestFirst(of).find(([name]) => name)?.[0] ?? '');
 }

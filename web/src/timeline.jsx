@@ -7,7 +7,7 @@ import { Chart, Chosen, ticksOf, useDrag, useWheel, useZoom, zoomKey } from './c
 import { waitsForCpu } from './gaps.js';
 import { NAMED_COUNT, namedColour, workColour } from './palette.js';
 import { entriesOf, threadName } from './threads.js';
-import { elide, grouped, percent, seconds, shorten, visible } from './format.js';
+import { addTo, elide, grouped, indices, largestFirst, percent, seconds, shorten, visible } from './format.js';
 import { formatRanges, setParams } from './state.js';
 import { Table } from './table.jsx';
 
@@ -35,9 +35,9 @@ function classes(d, agg, by) {
 	for (let p = 0; p < points.rows; p++) {
 		const key = column[points.place[p]];
 		if (key !== NONE && key !== undefined)
-			sums.set(key, (sums.get(key) ?? 0) + points.cpu_ns[p]);
+			addTo(sums, key, points.cpu_ns[p]);
 	}
-	const top = [...sums].sort((a, b) => b[1] - a[1]).slice(0, NAMED_COUNT).map(([key]) => key);
+	const top = largestFirst(sums).slice(0, NAMED_COUNT).map(([key]) => key);
 	const rank = new Map(top.map((key, i) => [key, i]));
 	const of = new Uint8Array(points.rows);
 	for (let p = 0; p < points.rows; p++)
@@ -48,7 +48,7 @@ function classes(d, agg, by) {
 
 // Rows of the picture: one a thread, or groups of threads where there are too many.
 export function rowsOf(d, limit) {
-	const order = [...Array(d.threads.rows).keys()];
+	const order = indices(d.threads.rows);
 	const group = Math.max(1, Math.ceil(order.length / limit));
 	const rows = [];
 	for (let i = 0; i < order.length; i += group)
@@ -276,7 +276,7 @@ function pathAt(d, records, waits, firstOf, threads, from, to) {
 			const cpu = toc.slice_ns ? records.cpu_us[i] : Math.min(to, records.time[i]) - Math.max(from, records.time[i] - records.cpu_us[i] * 1000 / toc.time_unit_ns);
 			const node = d.points.node[records.point[i]];
 			if (cpu > 0 && node !== NONE)
-				sums.set(node, (sums.get(node) ?? 0) + cpu);
+				addTo(sums, node, cpu);
 			if (records.time[i] >= to)
 				break;
 		}
@@ -284,10 +284,10 @@ function pathAt(d, records, waits, firstOf, threads, from, to) {
 		for (let i = Math.max(firstOf.waits[t], last - 8); i < last; i++) {
 			const part = Math.min(to, waits.time[i] + waits.duration[i]) - Math.max(from, waits.time[i]);
 			if (part > 0 && waits.node[i] !== NONE)
-				sums.set(waits.node[i], (sums.get(waits.node[i]) ?? 0) + part);
+				addTo(sums, waits.node[i], part);
 		}
 	}
-	return [...sums].sort((a, b) => b[1] - a[1])[0]?.[0] ?? NONE;
+	return largestFirst(sums)[0]?.[0] ?? NONE;
 }
 
 const TIP_FRAMES = 8;
@@ -308,7 +308,7 @@ function CellTip({ d, left, kinds, data, rows, labels, columns, hover, rowHeight
 		return null;
 	const n = kinds.names.length, cell = row * columns + column, whole = data.perColumn * rows[row].length;
 	const from = (t0 * 1e9 + column * data.perColumn) / toc.time_unit_ns;
-	const parts = kinds.names.map((name, k) => [name, data.cpu[cell * n + k]]).filter(([, v]) => v > 0).sort((a, b) => b[1] - a[1]);
+	const parts = largestFirst(kinds.names.map((name, k) => [name, data.cpu[cell * n + k]]).filter(([, v]) => v > 0));
 	return <Tip at={hover.at}><div><b>{visible(labelText(labels[row]))}</b></div>
 		<div class="dim">at {t.toPrecision(5)} s, over {seconds(data.perColumn)}</div>
 		{parts.slice(0, 5).map(([name, v], i) => <div key={i}>{elide(visible(name), 60)} {percent(Math.min(1, v / whole))}</div>)}

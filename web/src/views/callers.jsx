@@ -2,8 +2,8 @@
 import { Fragment, h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { NONE } from '../chunks.js';
-import { Empty, Head, Name, Share } from '../parts.jsx';
-import { percent, seconds, visible } from '../format.js';
+import { Empty, Head, Name, Share, Times } from '../parts.jsx';
+import { addTo, argmax, indices, seconds, visible } from '../format.js';
 import { go, linkTo } from '../state.js';
 import { Table } from '../table.jsx';
 
@@ -19,7 +19,6 @@ export function callsOf(d, agg, f) {
 	const { nodes, points, places } = d;
 	const callers = new Map(), callees = new Map();
 	let self = 0;
-	const add = (map, key, ns) => map.set(key, (map.get(key) ?? 0) + ns);
 	// For each node: the outermost node of f above or at it, and the function entered after the
 	// innermost one; both inherited from the parent.
 	const outer = new Int32Array(nodes.rows).fill(-1), inner = new Int32Array(nodes.rows).fill(-1);
@@ -38,30 +37,22 @@ export function callsOf(d, agg, f) {
 		if (ns === 0 || node === NONE || outer[node] < 0)
 			continue;
 		const above = nodes.parent[outer[node]] === NONE ? NONE : enclosing(nodes, nodes.parent[outer[node]]);
-		add(callers, above === NONE ? NONE : nodes.function[above], ns);
+		addTo(callers, above === NONE ? NONE : nodes.function[above], ns);
 		if (inner[node] < 0 || places.function[points.place[p]] === f && inner[node] < 0)
 			self += ns;
 		else
-			add(callees, inner[node], ns);
+			addTo(callees, inner[node], ns);
 	}
 	const list = (map) => [...map].map(([other, ns]) => ({ other, ns })).sort((a, b) => b.ns - a.ns);
 	return { callers: list(callers), callees: list(callees), self };
 }
-
-const argmax = (values) => {
-	let best = 0;
-	for (let i = 1; i < values.length; i++)
-		if (values[i] > values[best])
-			best = i;
-	return best;
-};
 
 export function Callers({ d, agg, filter, matcher }) {
 	const asked = /^f(\d+)$/.exec(filter.argument);
 	const f = asked && +asked[1] < d.functions.rows ? +asked[1] : argmax(agg.funcExcl);
 	const calls = useMemo(() => d.functions.rows ? callsOf(d, agg, f) : null, [agg, f]);
 	const list = useMemo(() => {
-		const order = [...Array(d.functions.rows).keys()].filter((i) => agg.funcIncl[i] > 0 && (!matcher || matcher.test(d.functions.name.at(i))));
+		const order = indices(d.functions.rows).filter((i) => agg.funcIncl[i] > 0 && (!matcher || matcher.test(d.functions.name.at(i))));
 		return order.sort((a, b) => agg.funcIncl[b] - agg.funcIncl[a]);
 	}, [agg, matcher]);
 	if (!d.functions.rows)
@@ -75,7 +66,7 @@ export function Callers({ d, agg, filter, matcher }) {
 	const incl = agg.funcIncl[f];
 	return <>
 		<Head title="Callers & callees" tools={<><a class="plain" href={linkTo('source', `f${f}`)}>Source & assembly</a></>}>click a function to put it in the middle</Head>
-		<section class="panel"><h2 style={{ margin: 0 }}><span class="mono name">{visible(d.functions.name.at(f))}</span> <span class="dim">inclusive {seconds(incl)} ({percent(agg.total > 0 ? incl / agg.total : 0)}) · exclusive {seconds(agg.funcExcl[f])} ({percent(agg.total > 0 ? agg.funcExcl[f] / agg.total : 0)})</span></h2></section>
+		<section class="panel"><h2 style={{ margin: 0 }}><span class="mono name">{visible(d.functions.name.at(f))}</span> <span class="dim"><Times agg={agg} f={f} /></span></h2></section>
 		<div class="panes">
 			<section class="panel flush"><h2>Callers</h2><Table label="Callers" columns={columns(incl, 'Caller')} rows={calls.callers} rowKey={(r) => r.other} onOpen={(r) => pivot(r.other)} empty="No time passes the filter." /></section>
 			<section class="panel flush"><h2>Functions <span class="dim">by inclusive time</span></h2><Table label="Functions" selected={f} onSelect={(i) => i !== undefined && i !== f && pivot(i)} columns={[

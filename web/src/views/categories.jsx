@@ -3,9 +3,9 @@ import { Fragment, h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { toc } from '../chunks.js';
 import { Chart } from '../chart.jsx';
-import { Empty, Head, Name, Share, StackedBar, Swatch } from '../parts.jsx';
+import { Empty, Head, Name, Share, StackedBar, Swatch, Titles } from '../parts.jsx';
 import { WAITS, workColour, workMeaning } from '../palette.js';
-import { grouped, percent, seconds } from '../format.js';
+import { grouped, indices, percent, seconds } from '../format.js';
 import { passes } from '../aggregate.js';
 import { threadName } from '../threads.js';
 import { Table } from '../table.jsx';
@@ -49,7 +49,7 @@ export function Categories({ d, agg, filter, records, theme }) {
 	const sums = useMemo(() => byThread(d, filter, records), [agg, records]);
 	const count = toc.categories.length;
 	const order = toc.categories.map((name, i) => ({ name, i, value: agg.categories[i] })).sort((a, b) => b.value - a.value);
-	const threads = useMemo(() => [...Array(d.threads.rows).keys()].filter((t) => agg.threadNs[t] > 0), [agg]);
+	const threads = useMemo(() => indices(d.threads.rows).filter((t) => agg.threadNs[t] > 0), [agg]);
 	const largest = threads.reduce((m, t) => Math.max(m, agg.threadNs[t]), 0);
 	const used = order.filter((c) => c.value > 0);
 	const columns = [
@@ -61,7 +61,7 @@ export function Categories({ d, agg, filter, records, theme }) {
 	return <>
 		<Head title="Categories">what kind of work the CPU time is</Head>
 		<section class="panel">{agg.total > 0 ? <StackedBar label="CPU time by category" items={order.map((c) => ({ name: c.name, value: c.value, colour: workColour(c.name), help: workMeaning(c.name) }))} /> : <Empty>No CPU time passes the filter.</Empty>}
-			<table class="small" style={{ marginTop: '.9rem' }}><thead><tr><th>Category</th><th>What it is</th><th class="num">Time</th><th class="num">Share</th></tr></thead><tbody>
+			<table class="small" style={{ marginTop: '.9rem' }}><Titles of="Category|What it is|#Time|#Share" /><tbody>
 				{used.map((c) => <tr key={c.i}><td style={{ whiteSpace: 'nowrap' }}><Swatch colour={workColour(c.name)} /> {c.name}</td><td class="dim">{workMeaning(c.name)}</td><td class="num">{seconds(c.value)}</td><td class="num" style={{ width: '9rem' }}><Share part={c.value} whole={agg.total} /></td></tr>)}</tbody></table></section>
 		<section class="panel flush" style={{ height: Math.min(30 * 24, threads.length * 24 + 100) + 'px', flex: 'none' }}><h2>By thread <span class="dim">{grouped(threads.length)} with CPU time</span></h2><Table label="Categories by thread" columns={columns} rows={threads} rowKey={(t) => t} /></section>
 		{agg.waits && agg.waits.total > 0 && <section class="panel"><h2>Blocked in traced calls <span class="dim">{seconds(agg.waits.total)} over {agg.waits.idleThreads ? `threads; ${grouped(agg.waits.idleThreads)} that only slept (${seconds(agg.waits.idle)}) left out` : 'all threads'}</span></h2>

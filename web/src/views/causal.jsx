@@ -1,9 +1,9 @@
 // What a faster piece of code would bring: a curve for each, all of one scale, with its 95 % band.
 import { Fragment, h } from 'preact';
 import { toc } from '../chunks.js';
-import { Empty, Head, Name } from '../parts.jsx';
+import { Empty, Head, Name, Titles } from '../parts.jsx';
 import { ticksOf } from '../chart.jsx';
-import { percent, visible } from '../format.js';
+import { indices, percent, visible } from '../format.js';
 
 const WIDTH = 290, HEIGHT = 190, LEFT = 44, RIGHT = 8, TOP = 8, BOTTOM = 34;
 const known = Number.isFinite;
@@ -29,7 +29,7 @@ const notesOf = (rows) => toc.views.find((view) => view.name === 'causal').foot.
 
 export function Causal({ chunks }) {
 	const x = chunks['view-causal'];
-	const rows = [...Array(x.rows).keys()].map((i) => ({ name: x.name.at(i), of: x.function.at(i), kind: x.kind.at(i), verdict: x.verdict.at(i), share: x.cpu_share[i],
+	const rows = indices(x.rows).map((i) => ({ name: x.name.at(i), of: x.function.at(i), kind: x.kind.at(i), verdict: x.verdict.at(i), share: x.cpu_share[i],
 		sentence: x.sentence.at(i), slope: x.slope[i], low: x.slope_low[i], high: x.slope_high[i], points: JSON.parse(x.points.at(i)) }));
 	const values = rows.flatMap((r) => r.points.flatMap((p) => [p.effect, p.effect_low, p.effect_high])).filter(known);
 	const low = Math.min(-.05, ...values), high = Math.max(.1, ...values);
@@ -38,7 +38,7 @@ export function Causal({ chunks }) {
 		{rows.length ? <>
 			<section class="panel"><div class="curves">{rows.map((r) => <figure key={r.kind + r.name}><figcaption><b><Name text={r.name} /></b> {r.kind}: <b class={r.verdict}>{r.verdict}</b></figcaption>{r.points.length > 0 && <Curve row={r} low={low} high={high} />}<p>{visible(r.sentence.replace(r.name + ' ', ''))}</p></figure>)}</div>
 				{notesOf(rows).map((line) => <div class="foot" key={line}>{visible(line)}</div>)}</section>
-			<section class="panel"><div class="scroll"><table class="small"><thead><tr><th>Code</th><th class="num">CPU</th><th class="num">Slope</th><th class="num">95 %</th><th>Spared: less for a step</th></tr></thead>
+			<section class="panel"><div class="scroll"><table class="small"><Titles of="Code|#CPU|#Slope|#95 %|Spared: less for a step" />
 				<tbody>{rows.map((r) => <tr key={r.kind + r.name}><td class="mono wrap">{visible(r.name)}{r.of !== r.name && ' in ' + visible(r.of)}</td><td class="num">{percent(r.share)}</td><td class="num">{known(r.slope) ? r.slope.toFixed(2) : ''}</td>
 					<td class="num">{known(r.low) ? `${r.low.toFixed(2)} to ${r.high.toFixed(2)}` : ''}</td><td>{r.points.map((p) => <div key={p.speedup}>{told(p)}</div>)}</td></tr>)}</tbody></table></div>
 				<p class="dim">Other threads were held up while this code ran (<code>sonde causal</code>). A flat line is code that nobody waits for, however much CPU time it has.</p></section>

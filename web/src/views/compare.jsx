@@ -2,9 +2,9 @@
 import { Fragment, h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { NONE, toc } from '../chunks.js';
-import { Empty, Head, Name, Swatch, Switch, Tile } from '../parts.jsx';
-import { grouped, percent, seconds, visible } from '../format.js';
-import { setParams } from '../state.js';
+import { Empty, Head, Name, Swatch, Switch, Tile, Titles } from '../parts.jsx';
+import { grouped, indices, percent, seconds, visible } from '../format.js';
+import { setParams, sortOf } from '../state.js';
 import { Table } from '../table.jsx';
 import { FlameCanvas, Tree } from '../flame.jsx';
 
@@ -53,7 +53,7 @@ export function Compare({ chunks, filter, matcher }) {
 	const r = useRows(c, swap), [first, second] = swap ? [compare.b, compare.a] : [compare.a, compare.b];
 	const kind = filter.params.rows ?? 'functions', judged = compare.false_alarm_rate !== null;
 	const onlySure = judged && compare.findings > 0 && filter.params.all !== '1';
-	const [sortKey, ascending] = filter.params.sort ? [filter.params.sort.replace(/^-/, ''), filter.params.sort[0] === '-'] : ['diff', false];
+	const [sortKey, ascending, order] = sortOf(filter.params, 'diff');
 	const rows = useMemo(() => {
 		const list = [];
 		for (let i = 0; i < c.rows; i++)
@@ -64,7 +64,7 @@ export function Compare({ chunks, filter, matcher }) {
 		return list.sort((x, y) => sign * (finite(value(y)) - finite(value(x))) || x - y);
 	}, [r, kind, onlySure, matcher, sortKey, ascending]);
 	const largest = rows.reduce((m, i) => Math.max(m, Math.abs(r.diff[i])), 0);
-	const totals = [...Array(c.rows).keys()].filter((i) => c.kind[i] === 0);
+	const totals = indices(c.rows).filter((i) => c.kind[i] === 0);
 	const columns = [
 		{ key: 'name', title: kind === 'loops' ? 'Loop' : 'Function', sortable: false, width: 'minmax(12rem, 3fr)', least: 200, className: 'mono', render: (i) => <><Name text={c.name.at(i)} query={matcher} />{c.moved[i] ? <span class="tag" title="its lines have moved; aligned by order in the function">moved</span> : ''}{!r.a[i] ? <span class="tag">only in B</span> : !r.b[i] ? <span class="tag">only in A</span> : ''}{kind === 'loops' && <span class="dim"> {visible(c.function.at(i))}</span>}</> },
 		{ key: 'verdict', title: 'Verdict', sortable: false, width: '6.2rem', render: (i) => <Verdict v={r.verdict[i]} /> },
@@ -88,8 +88,7 @@ export function Compare({ chunks, filter, matcher }) {
 			: <p>{compare.findings ? <><b>{grouped(compare.findings)}</b> of {grouped(compare.tested)} rows differ beyond noise.</> : compare.drifted ? '' : `None of ${grouped(compare.tested)} rows differs beyond noise.`}{compare.drifted ? ` ${grouped(compare.drifted)} of ${grouped(compare.tested)} rows differ by no more than the machine changed between the sets (drift).` : ''} <span class="dim">Of comparisons of equal runs, {percent(compare.false_alarm_rate)} report any difference.</span></p>}
 		{compare.warnings.map((text) => <p key={text} class="notice">{text}</p>)}
 		<div class="tiles">{totals.map((i) => <Tile key={i} label={c.name.at(i) === 'CPU' ? 'CPU time' : 'Elapsed'} value={<>{ns(r.a[i])} <span class="dim">→</span> {ns(r.b[i])}</>} note={<><span class={SURE(r.verdict[i]) ? '' : 'dim'}>{signed(r.diff[i])}{r.a[i] > 0 ? `, ${(r.b[i] / r.a[i]).toFixed(2)}×` : ''}</span> <Verdict v={r.verdict[i]} /></>} />)}</div>
-		<section class="panel flush fill"><Table label="What changed" columns={columns} rows={rows} rowKey={(i) => i}
-			sort={{ key: sortKey, ascending }} onSort={(k) => setParams({ sort: k === sortKey && !ascending ? '-' + k : k === 'diff' ? null : k })} empty="Nothing to show; 'Show all' lists what noise explains." />
+		<section class="panel flush fill"><Table label="What changed" columns={columns} rows={rows} rowKey={(i) => i} {...order} empty="Nothing to show; 'Show all' lists what noise explains." />
 			<div class="foot" role="status" aria-live="polite"><span>{grouped(rows.length)} rows</span>{VERDICTS.filter((_, v) => judged ? v !== 4 : v > 2).map(([mark, name, style, help]) => <span key={name}><span class={style}>{mark} {name}</span>: {help}</span>)}</div></section>
 	</>;
 }
@@ -141,7 +140,7 @@ export function Runs() {
 	return <>
 		<Head title="Provenance">what was compared</Head>
 		{['a', 'b'].map((side) => <section class="panel scroll" key={side}><h2>{side.toUpperCase()} <span class="dim">{compare[side].length} run{compare[side].length === 1 ? '' : 's'}</span></h2>
-			<table class="small"><thead><tr><th>Experiment</th><th>Started</th><th>Host</th><th>CPU</th><th class="num">Elapsed</th><th class="num">CPU time</th><th class="num">Samples</th><th>Command</th></tr></thead>
+			<table class="small"><Titles of="Experiment|Started|Host|CPU|#Elapsed|#CPU time|#Samples|Command" />
 				<tbody>{compare[side].map((run, i) => <tr key={i}><td class="mono">{fact(run, 'experiment')}{run.label ? ` (${visible(run.label)})` : ''}</td><td>{run.started_realtime_ns > 0 ? new Date(run.started_realtime_ns / 1e6).toISOString().replace('T', ' ').replace(/\.\d+Z/, ' UTC') : 'unknown'}</td><td>{fact(run, 'host')}</td><td>{fact(run, 'cpu_model')}</td><td class="num">{ns(run.elapsed)}</td><td class="num">{ns(run.cpu)}</td><td class="num">{grouped(run.samples)}</td><td class="wrap mono">{fact(run, 'arguments')}</td></tr>)}</tbody></table></section>)}
 		<section class="panel"><h2>How the verdicts come about</h2><p>Functions are aligned by module and name, loops by function and lines. Means over the runs are held against each other by Welch's test; Holm's correction for the many rows keeps the rate of false alarms of the whole comparison{compare.false_alarm_rate === null ? '' : ` at ${percent(compare.false_alarm_rate)}`}. Rows under {percent(compare.smallest_share)} of the time on both sides are not tested. <code>sonde help diff</code> says more.</p>
 			<p class="dim">Written by sonde {visible(toc.version ?? '')}.</p></section>

@@ -1,7 +1,7 @@
 // The critical path: a strip over the threads that it goes through, and what it consists of.
 import { Fragment, h } from 'preact';
-import { Head, Name, Share, Swatch, elapsedS } from '../parts.jsx';
-import { percent, seconds, visible } from '../format.js';
+import { Head, Name, Share, Swatch, Titles, elapsedS } from '../parts.jsx';
+import { indices, percent, seconds, visible } from '../format.js';
 import { namedColour } from '../palette.js';
 
 const LANES = 24, ROWS = 200; // shown; what has less of the path is summed up, or left out
@@ -30,10 +30,10 @@ export function Critical({ chunks }) {
 	if (others.length)
 		lanes.push({ name: `${others.length} others`, spans: others.flatMap((l) => l.spans) });
 	return <>
-		<Head title="Critical path">{[...Array(x.rows).keys()].map((i) => visible(x.sentence.at(i)))}</Head>
+		<Head title="Critical path">{indices(x.rows).map((i) => visible(x.sentence.at(i)))}</Head>
 		<section class="panel path">{lanes.map((l) => <Fragment key={l.name}><span class="dim">{l.name}</span><div>{l.spans.map(([a, b, sum]) =>
 			<i style={{ left: `${100 * a / end}%`, width: `${100 * (b - a) / end}%`, background: `var(${sum.colour})` }} title={`${sum.kind} ${visible(sum.name)}: ${seconds(a * 1e9)} to ${seconds(b * 1e9)}`} />)}</div></Fragment>)}<span /><p class="dim">0 <span>{seconds(end * 1e9)}</span></p></section>
-		<section class="panel"><div class="scroll"><table class="small"><thead><tr><th>Share</th><th class="num">Time</th><th class="num">2x saves</th><th class="num">Threads</th><th>Kind</th><th>Function</th><th>Source</th></tr></thead>
+		<section class="panel"><div class="scroll"><table class="small"><Titles of="Share|#Time|#2x saves|#Threads|Kind|Function|Source" />
 			<tbody>{rows.slice(0, ROWS).map((sum) => <tr key={sum.kind + sum.name}><td style={{ minWidth: '9rem' }}><Share part={sum.time} whole={end} /></td><td class="num">{seconds(sum.time * 1e9)}</td><td class="num">{x.saved_share[sum.i] >= 0 && percent(x.saved_share[sum.i])}</td><td class="num">{sum.lanes.size}</td>
 				<td><Swatch colour={sum.colour} /> {sum.kind}</td><td class="mono"><Name text={sum.name} /></td><td class="mono"><Name text={x.source.at(sum.i)} /></td></tr>)}</tbody></table></div><div class="foot">of the whole run, whatever the filter</div></section>
 	</>;

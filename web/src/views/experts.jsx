@@ -3,9 +3,9 @@
 import { Fragment, h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { toc } from '../chunks.js';
-import { Empty, Head, Name, Picker, Share, Switch } from '../parts.jsx';
+import { Bar, Empty, Head, Name, Picker, Share, Switch } from '../parts.jsx';
 import { gain, grouped, percent, times, visible } from '../format.js';
-import { go, linkTo, setParams } from '../state.js';
+import { go, linkTo, setParams, sortOf } from '../state.js';
 import { Table } from '../table.jsx';
 import { VARIANTS } from './whatif.jsx';
 
@@ -42,7 +42,7 @@ export function Experts({ d, chunks, filter, matcher }) {
 	const x = chunks.experts, { params } = filter;
 	const preset = params.cols ? null : PRESETS[params.set] ? params.set : 'overview';
 	const chosen = new Set((params.cols ?? PRESETS[preset][1]).split(','));
-	const [sortKey, ascending] = params.sort ? [params.sort.replace(/^-/, ''), params.sort[0] === '-'] : ['coverage_share', false];
+	const [sortKey, ascending, order] = sortOf(params, 'coverage_share');
 	const rows = useMemo(() => {
 		const list = [];
 		for (let i = 0; i < x.rows; i++)
@@ -66,8 +66,7 @@ export function Experts({ d, chunks, filter, matcher }) {
 			<Switch label="Columns" value={preset} options={Object.entries(PRESETS).map(([key, [title]]) => [key, title])} onChange={(v) => setParams({ set: v === 'overview' ? null : v, cols: null })} />
 			<Picker groups={groupsOf()} chosen={chosen} onChange={(set) => setParams({ cols: COLUMNS.filter((c) => set.has(c.key)).map((c) => c.key).join(',') || 'none' })} /></>}>
 			static model of {visible(toc.whatif.arch_title ?? toc.whatif.arch)}; cycles are of one pass over the body</Head>
-		<section class="panel flush fill"><Table label="Static quality of loops" columns={columns} rows={rows} rowKey={(i) => i} onOpen={(i) => go('loop', d.loops.id.at(x.loop_number[i]))}
-			sort={{ key: sortKey, ascending }} onSort={(k) => setParams({ sort: k === sortKey && !ascending ? '-' + k : k === 'coverage_share' ? null : k })} />
+		<section class="panel flush fill"><Table label="Static quality of loops" columns={columns} rows={rows} rowKey={(i) => i} onOpen={(i) => go('loop', d.loops.id.at(x.loop_number[i]))} {...order} />
 			<div class="foot">{grouped(rows.length)} loops with figures = {percent(toc.whatif.analysed_share)} of CPU time, of the whole run; point at a title to see what it means</div></section>
 	</>;
 }
@@ -88,7 +87,7 @@ export const BOUND_TITLES = Object.fromEntries(BOUNDS);
 
 // A bar of cycles, the bottleneck in a strong colour.
 function Cycles({ value, largest, isFirst }) {
-	return <div class="bar"><i style={{ width: `calc((100% - 3.6rem) * ${largest > 0 ? value / largest : 0})`, background: isFirst ? 'var(--warn)' : '', opacity: isFirst ? 0.9 : '' }} /><span>{value.toFixed(2)}</span></div>;
+	return <Bar share={value / largest} room="3.6rem" style={isFirst && { background: 'var(--warn)', opacity: 0.9 }}>{value.toFixed(2)}</Bar>;
 }
 
 // Which path of the loop and which bound the page shows (?path=1&bound=ports): the rows of `paths`

@@ -4,7 +4,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { NONE } from '../chunks.js';
 import { FunctionLink, Head, Name, Picker, Quality, Share, Switch, place } from '../parts.jsx';
 import { grouped, percent, seconds, visible } from '../format.js';
-import { go, linkTo, setParams } from '../state.js';
+import { go, linkTo, setParams, sortOf } from '../state.js';
 import { Table } from '../table.jsx';
 import { chunkOf, columnsOf, words } from './listed.jsx';
 
@@ -72,7 +72,7 @@ function linesOf(d, agg) {
 export function Functions({ d, agg, chunks, filter, matcher }) {
 	const { params } = filter, rowsKind = params.rows ?? 'tree';
 	const [open, setOpen] = useState(() => new Set());
-	const [sortKey, ascending] = params.sort ? [params.sort.replace(/^-/, ''), params.sort[0] === '-'] : ['excl', false];
+	const [sortKey, ascending, tableOrder] = sortOf(params, 'excl');
 	const kind = useMemo(() => kindOf(d, agg, rowsKind, chunks), [agg, rowsKind]);
 	const order = useMemo(() => {
 		if (sortKey === 'name')
@@ -157,8 +157,7 @@ export function Functions({ d, agg, chunks, filter, matcher }) {
 		</>}>exclusive time is spent in the row itself, inclusive adds what it calls</Head>
 		<section class="panel flush fill">
 			<Table label="Functions and loops" columns={columns} rows={rows} rowKey={key} onOpen={openRow}
-				sort={{ key: sortKey, ascending: sortKey === 'name' ? !ascending : ascending }}
-				onSort={(k) => setParams({ sort: k === sortKey && !ascending ? '-' + k : k === 'excl' ? null : k })}
+				{...tableOrder} sort={{ key: sortKey, ascending: sortKey === 'name' ? !ascending : ascending }}
 				tree={rowsKind === 'tree' ? { depth: (r) => r.depth ?? 0, isOpen, toggle } : undefined} />
 			<div class="foot" role="status" aria-live="polite"><span>{grouped(flat.length)} of {grouped(kind.count)} rows = {percent(agg.total > 0 ? shownNs / agg.total : 0)} of the CPU time shown</span>
 				<span><span class="q2">●</span> 100 samples or more · <span class="q1">◐</span> 20 or more · <span class="q0">○</span> fewer</span></div>

@@ -4,8 +4,8 @@ import { Fragment, h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { toc } from '../chunks.js';
 import { Head, Name, Share } from '../parts.jsx';
-import { grouped, percent, prefixed, visible } from '../format.js';
-import { setParams } from '../state.js';
+import { grouped, indices, percent, prefixed, visible } from '../format.js';
+import { sortOf } from '../state.js';
 import { Table } from '../table.jsx';
 import { Causal } from './causal.jsx';
 import { Critical } from './critical.jsx';
@@ -30,7 +30,7 @@ function cell(c, x, i) {
 // Rows that the search keeps, in the order asked for: numbers largest first, texts by the alphabet.
 function sorted(view, x, matcher, key, ascending) {
 	const texts = view.columns.filter(isText), column = view.columns.find((c) => c.key === key), sign = ascending ? -1 : 1;
-	const rows = [...Array(x.rows).keys()].filter((i) => !matcher || texts.some((c) => matcher.test(x[c.key].at(i))));
+	const rows = indices(x.rows).filter((i) => !matcher || texts.some((c) => matcher.test(x[c.key].at(i))));
 	const known = (v) => Number.isNaN(v) ? -Infinity : v;
 	if (!column)
 		return rows;
@@ -62,15 +62,16 @@ const has = (rows) => toc.chunks.some((c) => c.name === chunkOf(rows));
 export const chunksOf = (...rows) => compares ? [] : rows.filter(has).map(chunkOf);
 export const columnsOf = (rows, chunks) => has(rows) ? toc.row_columns[rows].filter((c) => c.kind).map((c) => tableColumn(c, chunks[chunkOf(rows)])) : [];
 
+const Headings = ({ columns }) => <thead><tr>{columns.map((c) => <th key={c.key} class={c.num ? 'num' : ''} title={c.help}>{visible(c.title)}</th>)}</tr></thead>;
+
 const Listed = (view) => ({ chunks, filter, matcher }) => {
-	const x = chunks['view-' + view.name], { params } = filter;
-	const [key, ascending] = params.sort ? [params.sort.replace(/^-/, ''), params.sort[0] === '-'] : [view.sort?.replace(/^-/, ''), false];
+	const x = chunks['view-' + view.name];
+	const [key, ascending, order] = sortOf(filter.params, view.sort);
 	const rows = useMemo(() => sorted(view, x, matcher, key, ascending), [matcher, key, ascending]);
 	const columns = view.columns.map((c) => tableColumn(c, x, matcher));
 	return <>
 		<Head title={visible(view.title)}>{visible(view.what)}</Head>
-		<section class="panel flush fill"><Table label={visible(view.what)} columns={columns} rows={rows} rowKey={(i) => i} empty={view.why_empty && large(visible(view.why_empty)) + '.'}
-			sort={{ key, ascending }} onSort={(k) => setParams({ sort: k === key && !ascending ? '-' + k : k })} />
+		<section class="panel flush fill"><Table label={visible(view.what)} columns={columns} rows={rows} rowKey={(i) => i} empty={view.why_empty && large(visible(view.why_empty)) + '.'} {...order} />
 			{view.foot?.trim().split('\n').map((line) => <div class="foot" key={line}>{visible(line)}</div>)}
 			<div class="foot">{grouped(rows.length)} rows, of the whole run; <code>sonde show {view.name}</code> has more columns</div></section>
 	</>;
@@ -82,7 +83,7 @@ const Sentences = (view) => ({ chunks, matcher }) => {
 	return <>
 		<Head title={visible(view.title)}>{visible(view.what)}</Head>
 		<section class="panel"><div class="scroll"><table class="small told">
-			<thead><tr>{columns.map((c) => <th key={c.key} class={c.num ? 'num' : ''} title={c.help}>{visible(c.title)}</th>)}</tr></thead>
+			<Headings columns={columns} />
 			<tbody>{sorted(view, x, matcher, view.sort).map((i) => <Fragment key={i}>
 				<tr>{columns.map((c) => <td key={c.key} class={c.num ? 'num' : ''}>{c.num ? c.render(i) : visible(x[c.key].at(i))}</td>)}</tr>
 				{x[last.key].at(i) && <tr class="why"><td class="wrap dim" colSpan={columns.length}>{visible(x[last.key].at(i))}</td></tr>}</Fragment>)}</tbody></table></div><div class="foot">of the whole run, whatever the filter</div></section>
@@ -93,10 +94,10 @@ const Sentences = (view) => ({ chunks, matcher }) => {
 const ofLoops = (toc.views ?? []).filter((view) => toc.chunks.find((c) => c.name === 'view-' + view.name)?.columns.some(([key]) => key === 'loop'));
 export const LOOP_CHUNKS = ofLoops.map((view) => 'view-' + view.name);
 export const ListedOfLoop = ({ id, chunks }) => ofLoops.map((view) => {
-	const x = chunks['view-' + view.name], rows = [...Array(x.rows).keys()].filter((i) => x.loop.at(i) === id);
+	const x = chunks['view-' + view.name], rows = indices(x.rows).filter((i) => x.loop.at(i) === id);
 	const columns = view.columns.filter((c) => c.key !== 'points' && !words('loops', c.key)).map((c) => tableColumn(c, x));
 	return rows.length > 0 && <section class="panel" key={view.name}><h2>{visible(view.title)} <span class="dim">{visible(view.what)}</span></h2><div class="scroll" style={{ maxHeight: '16rem' }}><table class="small">
-		<thead><tr>{columns.map((c) => <th key={c.key} class={c.num ? 'num' : ''} title={c.help}>{visible(c.title)}</th>)}</tr></thead>
+		<Headings columns={columns} />
 		<tbody>{rows.map((i) => <tr key={i}>{columns.map((c) => <td key={c.key} class={c.num ? 'num' : 'mono'}>{c.render(i)}</td>)}</tr>)}</tbody></table></div></section>;
 });
 

@@ -2,8 +2,8 @@
 import { Fragment, h } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { toc } from '../chunks.js';
-import { Empty, Head, Name, Share } from '../parts.jsx';
-import { bytes, grouped, percent, seconds, visible } from '../format.js';
+import { Bar, Empty, Head, Name, Titles, Warnings } from '../parts.jsx';
+import { bytes, grouped, indices, percent, seconds, visible } from '../format.js';
 import { formatRanges, setParams } from '../state.js';
 import { entriesOf, threadName } from '../threads.js';
 import { Table } from '../table.jsx';
@@ -15,7 +15,7 @@ export function Threads({ d, agg, chunks, filter, records, waits }) {
 	const exact = !filter.time && !filter.phases && filter.module === null;
 	const values = { cpu: agg.threadNs, samples: agg.threadSamples, user: threads.user_ns, system: threads.system_ns, wait: threads.wait_cpu_ns, blocked: threads.blocked_ns, elapsed: threads.elapsed_ns };
 	const rows = useMemo(() => {
-		const order = [...Array(threads.rows).keys()], by = values[sort.key];
+		const order = indices(threads.rows), by = values[sort.key];
 		if (by)
 			order.sort((a, b) => (by[b] - by[a]) * (sort.ascending ? -1 : 1) || a - b);
 		return order;
@@ -25,7 +25,7 @@ export function Threads({ d, agg, chunks, filter, records, waits }) {
 	const columns = [
 		{ key: 'order', title: 'Thread', width: 'minmax(11rem, 1fr)', least: 170, render: (i) => <Name text={threadName(d, i)} /> },
 		{ key: 'entry', title: 'Begins in', help: 'the function that its call paths begin in', width: 'minmax(7rem, .8fr)', least: 110, className: 'mono', sortable: false, render: (i) => <Name text={entries[i]} /> },
-		{ key: 'cpu', ...words('threads', 'sampled_cpu_s'), num: true, width: '9rem', render: (i) => <div class="bar"><i style={{ width: `calc((100% - 4.6rem) * ${largest ? agg.threadNs[i] / largest : 0})` }} /><span>{seconds(agg.threadNs[i])}</span></div> },
+		{ key: 'cpu', ...words('threads', 'sampled_cpu_s'), num: true, width: '9rem', render: (i) => <Bar share={agg.threadNs[i] / largest} room="4.6rem">{seconds(agg.threadNs[i])}</Bar> },
 		{ key: 'samples', ...words('threads', 'samples'), num: true, width: '6rem', render: (i) => grouped(agg.threadSamples[i]) },
 		{ key: 'elapsed', ...words('threads', 'elapsed_s'), num: true, width: '6.5rem', render: known(threads.elapsed_ns) },
 		{ key: 'user', ...words('threads', 'user_s'), num: true, width: '6.5rem', render: known(threads.user_ns) },
@@ -45,10 +45,10 @@ export function Threads({ d, agg, chunks, filter, records, waits }) {
 }
 
 function Processes({ d }) {
-	const { processes } = d, rows = [...Array(Math.min(processes.rows, 500)).keys()];
+	const { processes } = d, rows = indices(Math.min(processes.rows, 500)), hasRanks = processes.rank.some((r) => r >= 0);
 	return <section class="panel" style={{ flex: 'none' }}><h2>Processes <span class="dim">{grouped(processes.rows)}</span></h2><div class="scroll" style={{ maxHeight: '16rem' }}>
-		<table class="small"><thead><tr><th class="num">#</th><th class="num">pid</th>{processes.rank.some((r) => r >= 0) && <th class="num">rank</th>}<th>Host</th><th>Command</th><th class="num">User</th><th class="num">System</th><th class="num">Exit</th><th>Clock</th></tr></thead>
-			<tbody>{rows.map((i) => <tr key={i}><td class="num">{i}</td><td class="num">{processes.pid[i]}</td>{processes.rank.some((r) => r >= 0) && <td class="num">{processes.rank[i] >= 0 ? processes.rank[i] : ''}</td>}<td>{visible(processes.host.at(i))}</td><td class="wide mono"><Name text={processes.arguments.at(i) || processes.program.at(i)} /></td><td class="num">{seconds(processes.user_ns[i])}</td><td class="num">{seconds(processes.system_ns[i])}</td><td class="num">{processes.exit_status[i] < 0 ? '–' : processes.exit_status[i]}</td><td>{visible(processes.mechanism.at(i))}</td></tr>)}</tbody></table></div>
+		<table class="small"><Titles of={`##|#pid|${hasRanks ? '#rank|' : ''}Host|Command|#User|#System|#Exit|Clock`} />
+			<tbody>{rows.map((i) => <tr key={i}><td class="num">{i}</td><td class="num">{processes.pid[i]}</td>{hasRanks && <td class="num">{processes.rank[i] >= 0 ? processes.rank[i] : ''}</td>}<td>{visible(processes.host.at(i))}</td><td class="wide mono"><Name text={processes.arguments.at(i) || processes.program.at(i)} /></td><td class="num">{seconds(processes.user_ns[i])}</td><td class="num">{seconds(processes.system_ns[i])}</td><td class="num">{processes.exit_status[i] < 0 ? '–' : processes.exit_status[i]}</td><td>{visible(processes.mechanism.at(i))}</td></tr>)}</tbody></table></div>
 		{processes.rows > rows.length && <p class="dim">and {grouped(processes.rows - rows.length)} more</p>}</section>;
 }
 
@@ -69,9 +69,9 @@ export function Provenance({ d }) {
 	return <>
 		<Head title="Provenance">what was run, where, and how it was measured</Head>
 		<div class="grid2"><section class="panel"><h2>The run</h2><dl class="facts">{facts.map(([k, v]) => <Fragment key={k}><dt>{k}</dt><dd>{v}</dd></Fragment>)}</dl></section>
-			<section class="panel"><h2>Fall-backs and gaps</h2>{toc.warnings.length ? <ul class="sentences quiet-list">{toc.warnings.map((w, i) => <li key={i} class="warning"><span>{visible(w)}</span></li>)}</ul> : <p class="dim">None that sonde knows of.</p>}
+			<section class="panel"><h2>Fall-backs and gaps</h2><Warnings none="None that sonde knows of." />
 				<h2 style={{ margin: '1rem 0 .5rem' }}>This page</h2><table class="small"><tbody>{toc.chunks.map((c) => <tr key={c.name}><td>{c.name}</td><td class="num">{grouped(c.rows)} rows</td><td class="num">{bytes(c.bytes)}</td></tr>)}</tbody></table></section></div>
-		<section class="panel"><h2>Modules</h2><div class="scroll"><table class="small"><thead><tr><th>Module</th><th>Build id</th><th>Compiled by</th></tr></thead><tbody>{[...Array(d.modules.rows).keys()].filter((i) => d.modules.cpu_ns[i] > 0).map((i) => <tr key={i}><td class="mono wrap"><span class="name">{visible(d.modules.path.at(i))}</span></td><td class="mono dim">{visible(d.modules.build_id.at(i))}</td><td class="wrap dim">{visible(d.modules.producer.at(i)) || 'not recorded'}</td></tr>)}</tbody></table></div></section>
+		<section class="panel"><h2>Modules</h2><div class="scroll"><table class="small"><Titles of="Module|Build id|Compiled by" /><tbody>{indices(d.modules.rows).filter((i) => d.modules.cpu_ns[i] > 0).map((i) => <tr key={i}><td class="mono wrap"><span class="name">{visible(d.modules.path.at(i))}</span></td><td class="mono dim">{visible(d.modules.build_id.at(i))}</td><td class="wrap dim">{visible(d.modules.producer.at(i)) || 'not recorded'}</td></tr>)}</tbody></table></div></section>
 		<section class="panel"><h2>Environment <span class="dim">{environment.length ? 'values that may be secret are ***' : ''}</span></h2>{environment.length ? <dl class="facts">{environment.map(([k, v]) => <Fragment key={k}><dt class="mono">{visible(k)}</dt><dd class="mono">{visible(v ?? '')}</dd></Fragment>)}</dl> : <p class="dim">Not recorded.</p>}</section>
 	</>;
 }

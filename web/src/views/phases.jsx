@@ -4,7 +4,7 @@ import { Fragment, h } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { phases as data } from '../chunks.js';
 import { Chart, Chosen, useDrag } from '../chart.jsx';
-import { Canvas, FunctionLink, Head, LoopLink, Name, Share, Swatch, Tip, colourOf, elapsedS, useSize } from '../parts.jsx';
+import { Canvas, FunctionLink, Head, LoopLink, Name, Share, Swatch, Tip, Titles, colourOf, elapsedS, useSize } from '../parts.jsx';
 import { namedColour } from '../palette.js';
 import { elide, grouped, percent, seconds, visible } from '../format.js';
 import { linkTo, setParams } from '../state.js';
@@ -39,18 +39,18 @@ export function Phases({ d, agg, filter, theme }) {
 		<section class="panel flush"><h2>Over time <span class="dim">a row {d.processes.rank.some((r) => r >= 0) ? 'a rank' : 'a process'}; a click keeps a phase, a drag a time range</span></h2>
 			<Ribbons d={d} filter={filter} theme={theme} /></section>
 		<section class="panel scroll"><h2>Phases <span class="dim">share of the intervals in which anything happened</span></h2>
-			<table class="small"><thead><tr><th>Phase</th><th class="num">Share</th><th class="num">Intervals</th><th class="num">CPU</th><th class="num">of it system</th><th class="num">Blocked</th><th>Where to watch it</th></tr></thead>
+			<table class="small"><Titles of="Phase|#Share|#Intervals|#CPU|#of it system|#Blocked|Where to watch it" />
 				<tbody>{data.phases.map((p) => <tr key={p.phase} aria-selected={!!filter.phases?.has(p.phase)}><td>{link(p)}</td><td class="num" style={{ minWidth: '7.5rem' }}><Share part={p.share} whole={1} /></td><td class="num">{grouped(p.interval_count)}</td><td class="num">{seconds(p.cpu_ns)}</td><td class="num">{seconds(p.system_ns)}</td><td class="num">{seconds(p.blocked_ns)}</td>
 					<td class="wrap">{p.sites.filter((s) => !s.alternative).slice(0, 3).map((s, i) => <Fragment key={i}>{i ? ', ' : ''}<Site d={d} of={s} name={s.label ?? s.name} /></Fragment>)}{p.sites.length > 3 ? ' and more' : ''}</td></tr>)}</tbody></table></section>
 		<div class="grid2">{data.phases.map((p) => <section class="panel" key={p.phase}><h2>{link(p)} <span class="dim">its time by function, libraries with who called them</span></h2>
 			<table class="small"><tbody>{p.profile.slice(0, 8).map(([f, share], i) => <tr key={i}><td class="wide">{f === null ? <span class="dim">other</span> : <FunctionLink d={d} f={f} />}</td><td class="num" style={{ minWidth: '9rem' }}><Share part={share} whole={1} /></td></tr>)}
 				{p.profile.length === 0 && <tr><td class="dim">{p.blocked_ns > p.cpu_ns ? 'nothing runs: it waits' : 'too little was sampled'}</td></tr>}</tbody></table></section>)}</div>
 		<section class="panel scroll"><h2>Sites <span class="dim">where a heartbeat would tell the phases apart; by {data.sites_method}, calls {data.calls}</span></h2>
-			{site.length === 0 ? <p class="dim">No function or loop stands for a phase.</p> : <table class="small"><thead><tr><th class="num">Heartbeat</th><th>Site</th><th>Function</th><th>Instrument</th><th>Phase</th><th class="num" title="beats a second that a process would count: at least so many where they were seen in samples, about so many where the code tells">Beats/s</th><th class="num">Covers of the phase</th><th class="num">of the run</th></tr></thead>
+			{site.length === 0 ? <p class="dim">No function or loop stands for a phase.</p> : <table class="small"><Titles of="#Heartbeat|Site|Function|Instrument|Phase|#Beats/s~beats a second that a process would count: at least so many where they were seen in samples, about so many where the code tells|#Covers of the phase|#of the run" />
 				<tbody>{site.map((s, i) => <tr key={i}><td class="num">{s.heartbeat}</td><td><Site d={d} of={s} name={s.label ?? s.name} /></td><td class="wide">{s.type === 'loop' ? <Site d={d} of={{ function: s.function }} name={s.name} /> : ''}</td><td>{s.type}{s.alternative ? <span class="tag" title="as good as the one before it, which does little but call it">alternative</span> : ''}</td><td>{link(data.phases[s.phase])}</td><td class="num"><Pace of={s.pace} /></td><td class="num" style={{ minWidth: '8rem' }}><Share part={s.phase_share} whole={1} /></td><td class="num" style={{ minWidth: '8rem' }}><Share part={s.app_share} whole={1} /></td></tr>)}</tbody></table>}
 			<p class="dim" style={{ marginTop: '.6rem' }}><code>sonde phases --emit-heartbeats FILE</code> writes them as a plan for <code>sonde/heartbeat.h</code>.</p></section>
 		{cyclic.length > 0 && <section class="panel scroll"><h2>Shorter than an interval <span class="dim">what repeats inside of an iteration{data.calls.startsWith('exact') ? '' : '; seen by samples, so bounds'}</span></h2>
-			<table class="small"><thead><tr><th>Iteration of</th><th>Part</th><th>Phase</th><th class="num">Share</th><th class="num">Calls</th><th class="num">Each takes</th></tr></thead>
+			<table class="small"><Titles of="Iteration of|Part|Phase|#Share|#Calls|#Each takes" />
 				<tbody>{cyclic.map((c, i) => <tr key={i}><td><Site d={d} of={{ function: c.owner }} name={c.owner_name} /></td><td><Site d={d} of={c} name={c.name} /></td><td>{data.phases[c.phase] ? link(data.phases[c.phase]) : <span class="dim">whole run</span>}</td><td class="num" style={{ minWidth: '8rem' }}><Share part={c.share} whole={1} /></td><td class="num">{c.calls === null ? '–' : least() + grouped(c.calls)}</td><td class="num">{c.mean_ns === null ? '–' : most() + seconds(c.mean_ns)}</td></tr>)}</tbody></table></section>}
 		<Choice theme={theme} />
 	</>;
@@ -65,7 +65,7 @@ function Choice({ theme }) {
 	return <section class="panel"><h2>How many <span class="dim">{data.k_clusters} {data.k_clusters === 1 ? 'cluster' : 'clusters'}, chosen by {data.method}</span></h2><div class="grid2">
 		<Chart data={columns[0]} series={[{ label: 'inertia', colour: '--accent', dots: true }]} xLeast={1} xLabel="clusters" yLabel="inertia" height={150} theme={theme} label="Inertia by number of clusters" />
 		{scored.length > 0 && <Chart data={columns[1]} series={[{ label: 'silhouette', colour: '--accent', dots: true }]} yRange={[Math.min(0, ...columns[1][1]), 1]} xLeast={1} xLabel="clusters" yLabel="silhouette" height={150} theme={theme} label="Silhouette by number of clusters" />}</div>
-		<details><summary class="dim">as a table</summary><table class="small"><thead><tr><th>Clusters</th><th class="num">Inertia</th><th class="num">Silhouette</th></tr></thead><tbody>{list.map((c) => <tr key={c.k}><td>{c.k}</td><td class="num">{c.inertia.toPrecision(4)}</td><td class="num">{c.silhouette === null ? '–' : c.silhouette.toFixed(3)}</td></tr>)}</tbody></table></details></section>;
+		<details><summary class="dim">as a table</summary><table class="small"><Titles of="Clusters|#Inertia|#Silhouette" /><tbody>{list.map((c) => <tr key={c.k}><td>{c.k}</td><td class="num">{c.inertia.toPrecision(4)}</td><td class="num">{c.silhouette === null ? '–' : c.silhouette.toFixed(3)}</td></tr>)}</tbody></table></details></section>;
 }
 
 const AXIS = 22;

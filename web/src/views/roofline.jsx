@@ -2,8 +2,8 @@
 // what is not known is a line as long as it may be, never a point.
 import { Fragment, h } from 'preact';
 import { useRef } from 'preact/hooks';
-import { Empty, Head, Name, useSize } from '../parts.jsx';
-import { percent, prefixed, visible } from '../format.js';
+import { Empty, Head, Name, Titles, useSize } from '../parts.jsx';
+import { indices, percent, prefixed, visible } from '../format.js';
 import { linkTo } from '../state.js';
 
 const LEFT = 64, RIGHT = 150, TOP = 12, BOTTOM = 38, HEIGHT = 430;
@@ -11,12 +11,12 @@ const known = Number.isFinite;
 
 // Loops and the roofs of one thread, as objects.
 function read(loops, roofs) {
-	const rows = [...Array(loops.rows).keys()].map((i) => ({
+	const rows = indices(loops.rows).map((i) => ({
 		id: loops.loop.at(i), label: loops.label.at(i), of: loops.function.at(i), share: loops.share[i], kind: loops.arithmetic.at(i), bound: loops.bound_by.at(i), reason: loops.reason.at(i),
 		x: loops.flop_per_byte[i], x0: loops.flop_per_byte_low[i], x1: loops.flop_per_byte_high[i], y: loops.flop_per_second[i], y0: loops.flop_per_second_low[i], y1: loops.flop_per_second_high[i],
 		roof: loops.roof_flop_per_second[i], part: loops.of_roof_share[i], source: loops.rate_source.at(i),
 	}));
-	const lines = [...Array(roofs.rows).keys()].filter((i) => roofs.threads[i] === 1).map((i) => ({ kind: roofs.kind.at(i), level: roofs.level.at(i), value: roofs.value[i], low: roofs.low[i], high: roofs.high[i], state: roofs.state.at(i) }));
+	const lines = indices(roofs.rows).filter((i) => roofs.threads[i] === 1).map((i) => ({ kind: roofs.kind.at(i), level: roofs.level.at(i), value: roofs.value[i], low: roofs.low[i], high: roofs.high[i], state: roofs.state.at(i) }));
 	const used = new Set(rows.map((r) => r.kind));
 	return [rows, lines.filter((l) => l.kind === 'read'), lines.filter((l) => !l.level && (used.has(l.kind) || l.kind === 'fma_double'))];
 }
@@ -92,7 +92,7 @@ export function Roofline({ chunks }) {
 		<Head title="Roofline">loops beside what one thread of this machine does at most</Head>
 		<section class="panel"><Plot rows={rows} slopes={slopes} flats={flats} />
 			<p class="dim">Lines are the bandwidths of loads and the peaks of arithmetic, as <code>sonde calibrate</code> measured them. Bytes are those that a loop's own instructions load and store: which of them come from beyond L1 is not known without hardware counters. A dashed line is a loop whose passes nobody counted: it stands somewhere below its roof.{slopes.length ? '' : ' The roofs of this machine were not measured: sonde calibrate --roofs, then make this report again.'}</p></section>
-		<section class="panel"><div class="scroll"><table class="small told"><thead><tr><th>Loop</th><th class="num">Share</th><th class="num">FLOP/byte</th><th class="num">FLOP/s</th><th>by</th><th class="num">Roof</th><th class="num">of roof</th><th>Bound by</th></tr></thead>
+		<section class="panel"><div class="scroll"><table class="small told"><Titles of="Loop|#Share|#FLOP/byte|#FLOP/s|by|#Roof|#of roof|Bound by" />
 			<tbody>{rows.map((r) => <Fragment key={r.id}><tr><td class="mono"><a href={linkTo('loop', r.id)}><Name text={r.label} /></a></td><td class="num">{percent(r.share)}</td>
 				<td class="num">{known(r.x) ? r.x.toPrecision(3) : 'no bytes'}{range(r.x0, r.x1, (v) => v.toPrecision(2))}</td><td class="num">{known(r.y) ? prefixed(r.y) : ''}{range(r.y0, r.y1, prefixed)}</td><td>{visible(r.source)}</td>
 				<td class="num" title={visible(r.kind)}>{known(r.roof) ? prefixed(r.roof) : ''}</td><td class="num">{known(r.part) ? percent(r.part) : ''}</td><td>{r.bound ? visible(r.bound) : <span class="dim">not known</span>}</td></tr>

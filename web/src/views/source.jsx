@@ -3,8 +3,8 @@ import { Fragment, h } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { NONE, load, toc } from '../chunks.js';
 import { Chart } from '../chart.jsx';
-import { Empty, FunctionLink, Head, Name, Quality, Share, Tile, elapsedS, place } from '../parts.jsx';
-import { grouped, hex, percent, seconds, visible } from '../format.js';
+import { Empty, FunctionLink, Head, Name, Quality, Share, Tile, Times, elapsedS, place } from '../parts.jsx';
+import { addTo, argmax, grouped, hex, indices, largestFirst, percent, seconds, visible } from '../format.js';
 import { HEAT_MOST } from '../palette.js';
 import { go, linkTo } from '../state.js';
 import { threadName } from '../threads.js';
@@ -27,8 +27,8 @@ function heatOf(d, agg) {
 			continue;
 		const key = d.places.file[p] * 4194304 + d.places.line[p];
 		if (d.places.file[p] !== NONE)
-			lines.set(key, (lines.get(key) ?? 0) + agg.placeNs[p]);
-		addresses.set(d.places.module[p] + ':' + d.places.address[p], (addresses.get(d.places.module[p] + ':' + d.places.address[p]) ?? 0) + agg.placeNs[p]);
+			addTo(lines, key, agg.placeNs[p]);
+		addTo(addresses, d.places.module[p] + ':' + d.places.address[p], agg.placeNs[p]);
 	}
 	return { lines, addresses };
 }
@@ -61,9 +61,9 @@ function hostOf(d, agg, f, listing, loop) {
 			continue;
 		const host = at.get(d.places.module[p] + ':' + d.places.address[p]);
 		if (host !== undefined)
-			sums.set(host, (sums.get(host) ?? 0) + agg.placeNs[p] + 1e-3);
+			addTo(sums, host, agg.placeNs[p] + 1e-3);
 	}
-	const sorted = [...sums].sort((a, b) => b[1] - a[1]);
+	const sorted = largestFirst(sums);
 	return sorted.length ? sorted[0][0] : null;
 }
 
@@ -177,8 +177,8 @@ function focusOf(d, agg, file, f, loop) {
 	const lines = new Map();
 	for (let p = 0; p < d.places.rows; p++)
 		if (agg.placeNs[p] > 0 && d.places.file[p] === file && d.places.line[p] && (loop !== null ? d.places.loop[p] === loop : d.places.function[p] === f))
-			lines.set(d.places.line[p], (lines.get(d.places.line[p]) ?? 0) + agg.placeNs[p]);
-	const [best] = [...lines].sort((a, b) => b[1] - a[1]);
+			addTo(lines, d.places.line[p], agg.placeNs[p]);
+	const [best] = largestFirst(lines);
 	if (best)
 		return best[0];
 	return loop !== null && d.loops.file[loop] === file ? d.loops.line_first[loop] : f !== null && d.functions.file[f] === file ? d.functions.line[f] : null;
@@ -206,17 +206,9 @@ function listingRows(d, agg, listing, f, loop) {
 	return rows;
 }
 
-const hottest = (values) => {
-	let best = 0;
-	for (let i = 1; i < values.length; i++)
-		if (values[i] > values[best])
-			best = i;
-	return best;
-};
-
 export function Source({ d, agg, filter }) {
 	const asked = /^f(\d+)(?:\/(\d+))?$/.exec(filter.argument);
-	const f = asked && +asked[1] < d.functions.rows ? +asked[1] : hottest(agg.funcExcl);
+	const f = asked && +asked[1] < d.functions.rows ? +asked[1] : argmax(agg.funcExcl);
 	if (!d.functions.rows)
 		return <><Head title="Source & assembly" /><section class="panel"><Empty>No functions were sampled.</Empty></section></>;
 	const files = filesOf(d, agg, f), file = filter.params.file && +filter.params.file < d.files.rows ? +filter.params.file : defaultFile(d, f, files);
@@ -224,7 +216,7 @@ export function Source({ d, agg, filter }) {
 		<Head title={<span class="mono name" style={{ fontSize: '.9em' }}>{visible(d.functions.name.at(f)).slice(0, 200)}</span>} tools={<>
 			{files.length > 1 && <label class="dim">File <select class="chip" value={file} onChange={(e) => go('source', `f${f}`, { file: e.target.value })}>{files.map((i) => <option key={i} value={i}>{visible(place(d, i, 0))}</option>)}</select></label>}
 			<a class="plain" href={linkTo('callers', `f${f}`)}>Callers & callees</a></>}>
-			{d.functions.module[f] === NONE ? '' : <>{visible(d.modules.name.at(d.functions.module[f]))} · </>}exclusive {seconds(agg.funcExcl[f])} ({percent(agg.total > 0 ? agg.funcExcl[f] / agg.total : 0)}) · inclusive {seconds(agg.funcIncl[f])} ({percent(agg.total > 0 ? agg.funcIncl[f] / agg.total : 0)})</Head>
+			{d.functions.module[f] === NONE ? '' : <>{visible(d.modules.name.at(d.functions.module[f]))} · </>}<Times agg={agg} f={f} /></Head>
 		<SourceAndAssembly key={`${f}-${file}`} d={d} agg={agg} f={f} loop={null} file={file} />
 	</>;
 }
@@ -233,10 +225,10 @@ function filesOf(d, agg, f) {
 	const sums = new Map();
 	for (let p = 0; p < d.places.rows; p++)
 		if (d.places.function[p] === f && d.places.file[p] !== NONE)
-			sums.set(d.places.file[p], (sums.get(d.places.file[p]) ?? 0) + agg.placeNs[p]);
+			addTo(sums, d.places.file[p], agg.placeNs[p]);
 	if (d.functions.file[f] !== NONE && !sums.has(d.functions.file[f]))
 		sums.set(d.functions.file[f], 0);
-	return [...sums].sort((a, b) => b[1] - a[1]).map(([file]) => file);
+	return largestFirst(sums).map(([file]) => file);
 }
 
 function defaultFile(d, f, files) {
@@ -283,7 +275,7 @@ function callersOfLoop(d, agg, loop) {
 }
 
 export function Loop({ d, agg, filter, records, chunks, theme }) {
-	const order = useMemo(() => [...Array(d.loops.rows).keys()].sort((a, b) => agg.ownLoopExcl[b] - agg.ownLoopExcl[a] || agg.loopExcl[b] - agg.loopExcl[a]), [agg]);
+	const order = useMemo(() => indices(d.loops.rows).sort((a, b) => agg.ownLoopExcl[b] - agg.ownLoopExcl[a] || agg.loopExcl[b] - agg.loopExcl[a]), [agg]);
 	const found = order.find((i) => d.loops.id.at(i) === filter.argument);
 	const loop = found ?? order[0];
 	const details = useMemo(() => loop === undefined ? null : loopDetails(d, agg, loop, filter, records), [agg, loop, records]);
@@ -293,7 +285,7 @@ export function Loop({ d, agg, filter, records, chunks, theme }) {
 	const chosen = chosenBound(chunks, loop, filter.params);
 	const rank = order.indexOf(loop), ns = agg.loopExcl[loop], share = agg.total > 0 ? ns / agg.total : 0;
 	const step = (by) => order[rank + by] === undefined ? null : linkTo('loop', d.loops.id.at(order[rank + by]));
-	const threads = [...Array(d.threads.rows).keys()].filter((t) => details.byThread[t] > 0).sort((a, b) => details.byThread[b] - details.byThread[a]);
+	const threads = indices(d.threads.rows).filter((t) => details.byThread[t] > 0).sort((a, b) => details.byThread[b] - details.byThread[a]);
 	const parent = d.loops.parent[loop];
 	return <>
 		<Head title={<span class="mono name">{visible(d.loops.label.at(loop))}</span>} tools={<>

@@ -2,9 +2,9 @@
 import { Fragment, h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { NONE, toc } from '../chunks.js';
-import { Empty, FunctionLink, Head, LoopLink, Name, Quality, Share, StackedBar, Tile, elapsedS, place } from '../parts.jsx';
+import { Empty, FunctionLink, Head, LoopLink, Name, Quality, Share, StackedBar, Tile, Titles, Warnings, elapsedS, place } from '../parts.jsx';
 import { workColour, workMeaning } from '../palette.js';
-import { grouped, percent, seconds, visible } from '../format.js';
+import { grouped, indices, percent, seconds, visible } from '../format.js';
 import { linkTo } from '../state.js';
 import { WhatIf } from './whatif.jsx';
 
@@ -55,8 +55,7 @@ export function Summary({ d, agg, filter, chunks, theme }) {
 		<div class="grid2">
 			<Options d={d} />
 			<section class="panel"><h2>Not measured, or not sure</h2>
-				{toc.warnings.length ? <ul class="sentences quiet-list">{toc.warnings.map((w, i) => <li key={i} class="warning"><span>{visible(w)}</span></li>)}</ul>
-					: <p class="dim">Nothing was missed that sonde knows of.</p>}</section>
+				<Warnings none="Nothing was missed that sonde knows of." /></section>
 		</div>
 	</>;
 }
@@ -123,7 +122,7 @@ function Elapsed({ d, agg, filter }) {
 function TopLoops({ d, agg }) {
 	const rows = useMemo(() => top(agg.ownLoopExcl, 10), [agg]);
 	return <section class="panel"><h2>Hottest loops <span class="dim"><a href={linkTo('functions', '', { rows: 'loops' })}>all loops</a></span></h2>
-		{rows.length === 0 ? <Empty>No sample lies in a loop.</Empty> : <table class="small"><thead><tr><th>Loop</th><th class="num">Time</th><th class="num">Share of CPU</th><th><span class="visually-hidden">Quality</span></th></tr></thead>
+		{rows.length === 0 ? <Empty>No sample lies in a loop.</Empty> : <table class="small"><Titles of="Loop|#Time|#Share of CPU|!Quality" />
 			<tbody>{rows.map((i) => <tr key={i}><td class="wide"><div class="pair two"><LoopLink d={d} loop={i} /> <InFunction d={d} loop={i} /></div></td>
 				<td class="num">{seconds(agg.loopExcl[i])}</td><td class="num" style={{ minWidth: '7.5rem' }}><Share part={agg.loopExcl[i]} whole={agg.total} /></td>
 				<td><Quality samples={agg.loopSamples[i]} share={agg.loopExcl[i] / agg.total} all={agg.sampleTotal} low={agg.filtered ? undefined : d.loops.share_low[i]} high={d.loops.share_high[i]} /></td></tr>)}</tbody></table>}
@@ -141,7 +140,7 @@ function InFunction({ d, loop }) {
 function TopFunctions({ d, agg }) {
 	const rows = useMemo(() => top(agg.funcExcl, 10, d.functions.spin), [agg]);
 	return <section class="panel"><h2>Hottest functions <span class="dim"><a href={linkTo('functions')}>all functions</a></span></h2>
-		{rows.length === 0 ? <Empty>No samples.</Empty> : <table class="small"><thead><tr><th>Function</th><th class="num">Time</th><th class="num">Share of CPU</th><th><span class="visually-hidden">Quality</span></th></tr></thead>
+		{rows.length === 0 ? <Empty>No samples.</Empty> : <table class="small"><Titles of="Function|#Time|#Share of CPU|!Quality" />
 			<tbody>{rows.map((i) => <tr key={i}><td class="wide"><div class="pair"><FunctionLink d={d} f={i} /> <span class="dim">{place(d, d.functions.file[i], d.functions.line[i]) || (d.functions.module[i] === NONE ? '' : visible(d.modules.name.at(d.functions.module[i])))}</span></div></td>
 				<td class="num">{seconds(agg.funcExcl[i])}</td><td class="num" style={{ minWidth: '7.5rem' }}><Share part={agg.funcExcl[i]} whole={agg.total} /></td>
 				<td><Quality samples={agg.funcSamples[i]} share={agg.funcExcl[i] / agg.total} all={agg.sampleTotal} low={agg.filtered ? undefined : d.functions.share_low[i]} high={d.functions.share_high[i]} /></td></tr>)}</tbody></table>}
@@ -150,10 +149,10 @@ function TopFunctions({ d, agg }) {
 
 function Options({ d }) {
 	const { modules } = d;
-	const rows = [...Array(modules.rows).keys()].filter((i) => modules.cpu_ns[i] > 0).sort((a, b) => modules.cpu_ns[b] - modules.cpu_ns[a]).slice(0, 8);
+	const rows = indices(modules.rows).filter((i) => modules.cpu_ns[i] > 0).sort((a, b) => modules.cpu_ns[b] - modules.cpu_ns[a]).slice(0, 8);
 	const all = toc.sampled_ns;
 	return <section class="panel"><h2>How it was compiled <span class="dim">modules with most time</span></h2>
-		{rows.length === 0 ? <Empty>No modules were sampled.</Empty> : <table class="small"><thead><tr><th>Module</th><th class="num">CPU</th><th title="useful options that were not given, with the part of the module's time that lacked them">Not used (of its time)</th></tr></thead>
+		{rows.length === 0 ? <Empty>No modules were sampled.</Empty> : <table class="small"><Titles of="Module|#CPU|Not used (of its time)~useful options that were not given, with the part of the module's time that lacked them" />
 			<tbody>{rows.map((i) => <tr key={i} title={visible(modules.producer.at(i))}><td class="mono"><span class="name">{visible(modules.name.at(i))}</span></td><td class="num">{percent(modules.cpu_ns[i] / all)}</td>
 				<td class="wrap">{modules.missing.at(i) ? <span class="q1">▲ {visible(modules.missing.at(i))}</span> : <span class="dim">{modules.producer.at(i) ? 'nothing obvious' : 'not recorded'}</span>}</td></tr>)}</tbody></table>}
 	</section>;

@@ -4,7 +4,7 @@ import { Fragment, h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { toc } from '../chunks.js';
 import { Chart } from '../chart.jsx';
-import { LoopLink, Swatch } from '../parts.jsx';
+import { LoopLink, Swatch, Titles } from '../parts.jsx';
 import { gain, grouped, percent, times, visible } from '../format.js';
 import { go, setParams } from '../state.js';
 
@@ -47,7 +47,7 @@ export function WhatIf({ d, filter, steps, theme }) {
 	// As the column of the table counts it (docs/method/whatif.md): of the speed-up beyond 1, not of the time saved.
 	const most = 1 + 0.8 * (variant.speedup - 1);
 	return <section class="panel"><h2>What it could gain <span class="dim">static model of {visible(w.arch_title ?? w.arch)}; loops with figures are {percent(w.analysed_share)} of CPU time{filter.time || filter.threads || filter.phases || filter.module !== null ? '; of the whole run, whatever the filter' : ''}</span></h2>
-		<div class="grid2"><div class="scroll"><table class="small"><thead><tr><th>If all loops were</th><th class="num" title="95 % interval, from all data in RAM to all in L1, with the error of the model">Program</th><th class="num" title="if all data come from RAM">In RAM</th><th class="num" title="if all data are in L1">In L1</th><th class="num" title="by loops whose figures hold no doubt, data in L1">No doubt</th><th class="num">Loops</th><th class="num" title="so many loops bring 80 % of the gain, the speed-up beyond 1">For 80 %</th></tr></thead>
+		<div class="grid2"><div class="scroll"><table class="small"><Titles of="If all loops were|#Program~95 % interval, from all data in RAM to all in L1, with the error of the model|#In RAM~if all data come from RAM|#In L1~if all data are in L1|#No doubt~by loops whose figures hold no doubt, data in L1|#Loops|#For 80 %~so many loops bring 80 % of the gain, the speed-up beyond 1" />
 			<tbody>{w.variants.map((v, i) => <tr key={v.variant} aria-selected={i === chosen}><td><button class="link" aria-pressed={i === chosen} title={VARIANTS[v.variant]?.[1]} onClick={() => choose(v.variant)}>{VARIANTS[v.variant]?.[0] ?? v.variant}</button></td>
 				<td class="num">{v.speedup === null ? <span class="dim">unknown</span> : <b>{gain(v.speedup_low, v.speedup_high)}</b>}</td><td class="num">{times(v.ram_speedup)}</td><td class="num">{times(v.speedup)}</td><td class="num">{times(v.reliable_speedup)}</td><td class="num">{grouped(v.loops)}</td><td class="num">{v.loops && v.speedup !== null ? grouped(v.loops_for_80_percent) : ''}</td></tr>)}</tbody></table>
 			<p class="dim" style={{ marginTop: '.6rem' }}>{VARIANTS[variant.variant]?.[0]}: {VARIANTS[variant.variant]?.[1]}. {variant.not_estimated_share >= 0.0005 && <b>Not estimated: {percent(variant.not_estimated_share)} of CPU time, in loops without FP arithmetic or without figures. </b>}Samples do not tell where the data come from: the program's gain is an interval from all in RAM to all in L1, the rest is for L1. For 80 %: so many loops bring that part of the gain. Flow complexity {w.flow_complexity?.toFixed(2)} paths a loop; array access efficiency {percent(w.array_access_efficiency_share)}.{w.left_out_loops ? ` ${grouped(w.left_out_loops)} loops have no figures.` : ''}</p></div>
@@ -58,7 +58,7 @@ export function WhatIf({ d, filter, steps, theme }) {
 				onPick={(i) => list[i - 1] !== undefined && go('loop', d.loops.id.at(steps.loop[list[i - 1]]))} />
 				<div class="legend">{drawn.map((i) => <span key={i}><Swatch colour={VARIANTS[w.variants[i].variant][2]} />{VARIANTS[w.variants[i].variant][0]}</span>)}<span class="dim">a click opens the loop</span></div></div>
 				: <p class="dim">{gaps ? 'Clean and vector code is estimated of loops with FP arithmetic only: what the others would gain is not known.' : 'The model knows nothing that clean or vector code would gain here.'}</p>}</div>
-		{list.length > 0 && <details><summary class="dim">{list.length === 1 ? 'the loop that gains' : `the ${grouped(Math.min(list.length, 50))} loops that gain most`} as {VARIANTS[variant.variant][0].toLowerCase()} code</summary><div class="scroll"><table class="small"><thead><tr><th class="num">#</th><th>Loop</th><th class="num">Saves of CPU time</th><th class="num">of all saved</th><th class="num">Program, with all so far</th><th>Doubt</th></tr></thead>
+		{list.length > 0 && <details><summary class="dim">{list.length === 1 ? 'the loop that gains' : `the ${grouped(Math.min(list.length, 50))} loops that gain most`} as {VARIANTS[variant.variant][0].toLowerCase()} code</summary><div class="scroll"><table class="small"><Titles of="##|Loop|#Saves of CPU time|#of all saved|#Program, with all so far|Doubt" />
 			<tbody>{list.slice(0, 50).map((i, k) => <tr key={i}><td class="num">{k + 1}</td><td class="wide"><LoopLink d={d} loop={steps.loop[i]} /></td><td class="num">{percent(steps.saved_share[i])}</td><td class="num">{percent(saved > 0 ? steps.saved_share[i] / saved : 0)}</td><td class="num">{times(steps.cumulative_speedup[i])}</td><td>{steps.reliable[i] ? '' : <span class="q1" title="the loop's view says which">▲ to be checked</span>}</td></tr>)}</tbody></table></div></details>}
 	</section>;
 }
