@@ -9,16 +9,6 @@
 
 /* ---- JSON ---- */
 
-static void prediction_write(struct sn_json *json, const struct sn_fit_prediction *p)
-{
-	sn_json_object(json);
-	sn_json_member_double(json, "workers", p->workers);
-	sn_json_member_double(json, "time_s", p->time_s);
-	sn_json_member_double(json, "low_s", p->low_s);
-	sn_json_member_double(json, "high_s", p->high_s);
-	sn_json_close(json);
-}
-
 static void fit_write(struct sn_json *json, const struct sn_scaling_fit *fit)
 {
 	sn_json_object(json);
@@ -26,15 +16,7 @@ static void fit_write(struct sn_json *json, const struct sn_scaling_fit *fit)
 	sn_json_member_string(json, "name", fit->name);
 	sn_json_member_string(json, "loop", fit->loop);
 	sn_json_member_string(json, "series", fit->series);
-	sn_json_member_string(json, "model", fit->fit.model);
-	sn_json_member_double(json, "workers_80", fit->fit.workers_80);
-	sn_json_member_double(json, "workers_50", fit->fit.workers_50);
-	sn_json_key(json, "predicted");
-	sn_json_array(json);
-	for (int i = 0; fit->fit.model && i < SN_FIT_PREDICTIONS; i++)
-		prediction_write(json, &fit->fit.predicted[i]);
-	sn_json_close(json);
-	sn_json_member_string(json, "reason", fit->fit.reason[0] ? fit->fit.reason : NULL);
+	sn_scaling_write_law(&fit->fit, json);
 	sn_json_close(json);
 }
 
@@ -94,8 +76,6 @@ static void fit_print(const struct sn_scaling_fit *fit)
 	sn_text_free(&law);
 }
 
-enum { FITS_SHOWN = 8 };
-
 static void sentences_print(const struct sn_scaling_campaign *s)
 {
 	struct sn_text text = { 0 };
@@ -114,7 +94,8 @@ static void sentences_print(const struct sn_scaling_campaign *s)
 static void head_print(const struct sn_scaling_campaign *s)
 {
 	const struct sn_scaling *scaling = s->scaling;
-	size_t shown = 0;
+	struct sn_scaling_laws laws;
+	struct sn_text left_out = { 0 };
 
 	printf("%s: %s scaling, %zu runs", sn_campaign_given_path(s->campaign),
 	       scaling->is_weak ? "weak" : "strong", s->member_count);
@@ -131,15 +112,13 @@ static void head_print(const struct sn_scaling_campaign *s)
 		if (scaling->rows.items[i].kind == SN_SCALING_APPLICATION)
 			lost_print(s, &scaling->rows.items[i]);
 	printf("\nLaws over the number of workers:\n");
-	for (size_t i = 0; i < scaling->fits.count && shown < FITS_SHOWN; i++) {
-		const struct sn_scaling_fit *fit = &scaling->fits.items[i];
-
-		if (fit->kind != SN_SCALING_APPLICATION &&
-		    !(fit->kind == SN_SCALING_LOOP && fit->fit.model))
-			continue;
-		fit_print(fit);
-		shown++;
-	}
+	sn_scaling_choose_laws(scaling, &laws);
+	for (size_t i = 0; i < laws.count; i++)
+		fit_print(laws.items[i]);
+	sn_scaling_add_left_out(&laws, &left_out);
+	if (left_out.length)
+		printf("  %s\n", left_out.chars);
+	sn_text_free(&left_out);
 	putchar('\n');
 }
 

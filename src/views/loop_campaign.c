@@ -58,6 +58,79 @@ static void sets_fill(struct sn_loop_campaign *c)
 		c->comparison = sn_compare_sets(c->sets.items, c->sets.count, 0, 0);
 }
 
+/* ---- loops ---- */
+
+static const struct sn_loop_course *course_of(const struct sn_loop_campaign *c,
+					      const struct sn_compare_entry *entry)
+{
+	struct sn_text key = { 0 };
+	uint32_t number;
+
+	sn_compare_key_add(entry, &key);
+	number = sn_intern_find(&c->keys, key.chars, key.length);
+	sn_text_free(&key);
+	return number < c->courses.count ? &c->courses.items[number] : NULL;
+}
+
+/* The loop's course, which is new if it was not met before. */
+static struct sn_loop_course *course_put(struct sn_loop_campaign *c,
+					 const struct sn_compare_entry *entry)
+{
+	struct sn_text key = { 0 };
+	uint32_t number;
+
+	sn_compare_key_add(entry, &key);
+	number = sn_intern(&c->keys, key.chars, key.length);
+	sn_text_free(&key);
+	if (number == c->courses.count)
+		sn_vec_push(&c->courses, ((struct sn_loop_course){ 0 }));
+	return &c->courses.items[number];
+}
+
+/* The rows of one loop stand together. */
+static void courses_fill(struct sn_loop_campaign *c)
+{
+	const struct sn_scaling *scaling = c->runs.scaling;
+	struct sn_loop_course *course;
+
+	for (size_t i = 0, end; scaling && i < scaling->rows.count; i = end) {
+		const struct sn_scaling_row *row = &scaling->rows.items[i];
+
+		for (end = i + 1;
+		     end < scaling->rows.count && scaling->rows.items[end].key == row->key; end++)
+			;
+		if (row->kind != SN_SCALING_LOOP)
+			continue;
+		course = course_put(c, row->entry);
+		course->first = i;
+		course->end = end;
+	}
+	for (size_t i = 0; c->comparison && i < c->comparison->rows.count; i++) {
+		const struct sn_set_row *row = &c->comparison->rows.items[i];
+
+		if (row->entry.kind != SN_COMPARE_LOOP)
+			continue;
+		course = course_put(c, &row->entry);
+		if (!course->changed)
+			course->changed = row;
+	}
+}
+
+const struct sn_loop_course *sn_loop_campaign_find(const struct sn_loop_campaign *c,
+						   const struct sn_program *program, uint32_t loop)
+{
+	struct sn_arena arena = { 0 };
+	struct sn_compare_entry entry;
+	const struct sn_loop_course *course;
+
+	if (!c->path)
+		return NULL;
+	entry = sn_compare_loop(program, loop, &arena);
+	course = course_of(c, &entry);
+	sn_arena_free(&arena);
+	return course;
+}
+
 static bool has_configuration(const struct sn_scaling_campaign *runs, const char *name,
 			      uint32_t *number)
 {
@@ -89,6 +162,7 @@ void sn_loop_campaign_open(const struct sn_experiment *experiment, struct sn_loo
 	}
 	out->path = path;
 	sets_fill(out);
+	courses_fill(out);
 }
 
 void sn_loop_campaign_close(struct sn_loop_campaign *c)
@@ -97,53 +171,48 @@ void sn_loop_campaign_close(struct sn_loop_campaign *c)
 	for (size_t s = 0; s < c->sets.count; s++)
 		free(c->sets.items[s].runs);
 	sn_vec_free(&c->sets);
+	sn_vec_free(&c->courses);
+	sn_interner_free(&c->keys);
 	if (c->path)
 		sn_scaling_campaign_free(&c->runs);
 	free(c->path);
 	*c = (struct sn_loop_campaign){ 0 };
 }
 
-/* What is equal for one source loop in all runs. The caller frees. */
-static char *key_of(const struct sn_program *program, uint32_t loop)
-{
-	struct sn_arena arena = { 0 };
-	struct sn_compare_entry entry = sn_compare_loop(program, loop, &arena);
-	struct sn_text key = { 0 };
-
-	sn_compare_key_add(&entry, &key);
-	sn_arena_free(&arena);
-	return sn_text_take(&key);
-}
-
-static bool has_key(const struct sn_compare_entry *entry, const char *key)
-{
-	struct sn_text own = { 0 };
-	bool is_equal;
-
-	if (!entry || entry->kind != SN_COMPARE_LOOP)
-		return false;
-	sn_compare_key_add(entry, &own);
-	is_equal = !strcmp(own.chars, key);
-	sn_text_free(&own);
-	return is_equal;
-}
-
 /* ---- scaling ---- */
 
-/* The next row of the loop in the experiment's series; NULL: no more. Begin with `*at` 0. */
-static const struct sn_scaling_row *row_next(const struct sn_loop_campaign *c, const char *key,
-					     size_t *at)
+static const char *series_of(const struct sn_loop_campaign *c)
 {
-	const struct sn_scaling *scaling = c->path ? c->runs.scaling : NULL;
-	const char *series = c->path ? c->runs.configurations[c->configuration].series : NULL;
+	return c->runs.configurations[c->configuration].series;
+}
 
-	while (scaling && *at < scaling->rows.count) {
-		const struct sn_scaling_row *row = &scaling->rows.items[(*at)++];
+const struct sn_scaling_row *sn_loop_scaling_next(const struct sn_loop_campaign *c,
+						  const struct sn_loop_course *course, size_t *at)
+{
+	while (course && course->first + *at < course->end) {
+		const struct sn_scaling_row *row =
+			&c->runs.scaling->rows.items[course->first + (*at)++];
 
-		if (row->kind == SN_SCALING_LOOP &&
-		    !strcmp(c->runs.configurations[row->configuration].series, series) &&
-		    has_key(row->entry, key))
+		if (!strcmp(c->runs.configurations[row->configuration].series, series_of(c)))
 			return row;
+	}
+	return NULL;
+}
+
+/* The law of the loop in the experiment's series. */
+static const struct sn_fit *law_of(const struct sn_loop_campaign *c,
+				   const struct sn_loop_course *course)
+{
+	const struct sn_scaling *scaling = c->runs.scaling;
+	const struct sn_scaling_row *row = &scaling->rows.items[course->first];
+
+	for (size_t i = 0; i < scaling->fits.count; i++) {
+		const struct sn_scaling_fit *fit = &scaling->fits.items[i];
+
+		/* names are those of the campaign's part, so equal ones of other loops lie elsewhere */
+		if (fit->kind == SN_SCALING_LOOP && fit->name == row->name &&
+		    fit->loop == row->loop && !strcmp(fit->series, series_of(c)))
+			return &fit->fit;
 	}
 	return NULL;
 }
@@ -162,36 +231,41 @@ static void row_add(const struct sn_loop_campaign *c, const struct sn_scaling_ro
 	}
 }
 
-bool sn_loop_scaling_add(const struct sn_loop_campaign *c, const struct sn_program *program,
-			 uint32_t loop, struct sn_text *out)
+bool sn_loop_scaling_add(const struct sn_loop_campaign *c, const struct sn_loop_course *course,
+			 struct sn_text *out)
 {
-	char *key = key_of(program, loop);
 	const struct sn_scaling_row *row, *reference = NULL;
+	const struct sn_fit *law;
 	struct sn_text text = { 0 };
 
-	for (size_t at = 0; (row = row_next(c, key, &at));)
+	for (size_t at = 0; (row = sn_loop_scaling_next(c, course, &at));)
 		if (row->configuration == row->reference)
 			reference = row;
 		else if (!isnan(row->efficiency))
 			row_add(c, row, &text);
-	if (text.length && reference)
+	if (text.length && reference) {
 		sn_text_addf(out, "%s; against %.0f worker%s (%s)", text.chars, reference->workers,
 			     reference->workers == 1 ? "" : "s",
 			     c->runs.configurations[reference->configuration].name);
+		law = law_of(c, course);
+		if (law) {
+			sn_text_add(out, law->model ? "; law: " : "; no law: ");
+			sn_scaling_add_law(law, out);
+		}
+	}
 	sn_text_free(&text);
-	free(key);
 	return out->length;
 }
 
-void sn_loop_scaling_write(const struct sn_loop_campaign *c, const struct sn_program *program,
-			   uint32_t loop, struct sn_json *json)
+void sn_loop_scaling_write(const struct sn_loop_campaign *c, const struct sn_loop_course *course,
+			   struct sn_json *json)
 {
-	char *key = key_of(program, loop);
 	const struct sn_scaling_row *row;
+	const struct sn_fit *law = law_of(c, course);
 
 	sn_json_key(json, "rows");
 	sn_json_array(json);
-	for (size_t at = 0; (row = row_next(c, key, &at));) {
+	for (size_t at = 0; (row = sn_loop_scaling_next(c, course, &at));) {
 		sn_json_object(json);
 		sn_json_member_string(json, "configuration",
 				      c->runs.configurations[row->configuration].name);
@@ -208,28 +282,27 @@ void sn_loop_scaling_write(const struct sn_loop_campaign *c, const struct sn_pro
 		sn_json_close(json);
 	}
 	sn_json_close(json);
-	free(key);
+	sn_json_key(json, "law");
+	if (law) {
+		sn_json_object(json);
+		sn_scaling_write_law(law, json);
+		sn_json_close(json);
+	} else {
+		sn_json_null(json);
+	}
 }
 
 /* ---- change ---- */
 
 static const struct sn_set_cell *change_of(const struct sn_loop_campaign *c,
-					   const struct sn_program *program, uint32_t loop)
+					   const struct sn_loop_course *course)
 {
-	const struct sn_set_cell *found = NULL;
-	char *key;
+	const struct sn_set_cell *cell;
 
-	if (!c->comparison || c->set == c->comparison->reference)
+	if (!course || !course->changed || c->set == c->comparison->reference)
 		return NULL;
-	key = key_of(program, loop);
-	for (size_t i = 0; i < c->comparison->rows.count && !found; i++) {
-		const struct sn_set_row *row = &c->comparison->rows.items[i];
-
-		if (has_key(&row->entry, key) && !isnan(row->cells[c->set].ratio))
-			found = &row->cells[c->set];
-	}
-	free(key);
-	return found;
+	cell = &course->changed->cells[c->set];
+	return isnan(cell->ratio) ? NULL : cell;
 }
 
 /* The sets of runs that are compared. */
@@ -238,10 +311,10 @@ static const struct sn_compare_set *reference_set(const struct sn_loop_campaign 
 	return &c->sets.items[c->comparison->reference];
 }
 
-bool sn_loop_change_add(const struct sn_loop_campaign *c, const struct sn_program *program,
-			uint32_t loop, struct sn_text *out)
+bool sn_loop_change_add(const struct sn_loop_campaign *c, const struct sn_loop_course *course,
+			struct sn_text *out)
 {
-	const struct sn_set_cell *cell = change_of(c, program, loop);
+	const struct sn_set_cell *cell = change_of(c, course);
 
 	if (!cell)
 		return false;
@@ -259,10 +332,10 @@ bool sn_loop_change_add(const struct sn_loop_campaign *c, const struct sn_progra
 	return true;
 }
 
-void sn_loop_change_write(const struct sn_loop_campaign *c, const struct sn_program *program,
-			  uint32_t loop, struct sn_json *json)
+void sn_loop_change_write(const struct sn_loop_campaign *c, const struct sn_loop_course *course,
+			  struct sn_json *json)
 {
-	const struct sn_set_cell *cell = change_of(c, program, loop);
+	const struct sn_set_cell *cell = change_of(c, course);
 
 	sn_json_member_string(json, "set", c->sets.items[c->set].name);
 	sn_json_member_string(json, "reference", reference_set(c)->name);

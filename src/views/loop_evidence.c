@@ -10,7 +10,6 @@
 #include "views/summary/text_page.h"
 #include "whatif/whatif.h"
 
-enum kind { STATIC, SAMPLED, INSTANCES, VARIANTS, CAUSAL, MEMORY, SCALING, CHANGE };
 static const char *const kind_names[SN_LOOP_KINDS] = { "static", "sampled", "instances", "variants",
 						       "causal", "memory",  "scaling",	 "change" };
 
@@ -127,7 +126,7 @@ static void lacks_campaign(const struct sn_loop_page *page, const struct sn_loop
 	} else if (campaign->path) {
 		lacks(kind, "the campaign has no reference that it was met in");
 	} else if (page->profile->experiment->campaign) {
-		lacks(kind, "the other runs of its campaign were not read, or are not around it");
+		lacks(kind, "the other runs of its campaign are not around it, or cannot be read");
 		sn_text_add(&kind->command, "sonde show loop ");
 		sn_text_add_shell_word(&kind->command, page->loop->code->id);
 		sn_text_add_char(&kind->command, ' ');
@@ -237,41 +236,38 @@ static void tell_kinds(const struct sn_loop_page *page, const struct sn_loop_run
 	for (unsigned k = 0; k < SN_LOOP_KINDS; k++)
 		told->kinds[k].name = kind_names[k];
 	if (known->quality)
-		static_words(known->quality, &told->kinds[STATIC].text);
+		static_words(known->quality, &told->kinds[SN_LOOP_STATIC].text);
 	else
-		lacks_static(page, quality, &told->kinds[STATIC]);
-	sampled_words(page, &told->kinds[SAMPLED].text);
+		lacks_static(page, quality, &told->kinds[SN_LOOP_STATIC]);
+	sampled_words(page, &told->kinds[SN_LOOP_SAMPLED].text);
 	if (known->instances) {
-		instances_words(known->instances, &told->kinds[INSTANCES].text);
-		paths_words(&runs->paths, known->instances, &told->kinds[INSTANCES].text);
+		instances_words(known->instances, &told->kinds[SN_LOOP_INSTANCES].text);
+		paths_words(&runs->paths, known->instances, &told->kinds[SN_LOOP_INSTANCES].text);
 	} else {
-		lacks_runs(page, false, &told->kinds[INSTANCES]);
+		lacks_runs(page, false, &told->kinds[SN_LOOP_INSTANCES]);
 	}
 	if (known->variants)
-		variants_words(known->variants, &told->kinds[VARIANTS].text);
+		variants_words(known->variants, &told->kinds[SN_LOOP_VARIANTS].text);
 	else
-		lacks_runs(page, true, &told->kinds[VARIANTS]);
+		lacks_runs(page, true, &told->kinds[SN_LOOP_VARIANTS]);
 	if (told->causal)
 		sn_causal_sentence(runs->causal, &runs->answers, told->causal,
-				   &told->kinds[CAUSAL].text);
+				   &told->kinds[SN_LOOP_CAUSAL].text);
 	else
-		lacks_experiments(page, &told->kinds[CAUSAL]);
+		lacks_experiments(page, &told->kinds[SN_LOOP_CAUSAL]);
 	if (sn_loop_memory_of(&runs->replay, page->number, &told->memory))
-		sn_loop_memory_add(&told->memory, &told->kinds[MEMORY].text);
+		sn_loop_memory_add(&told->memory, &told->kinds[SN_LOOP_MEMORY].text);
 	else
-		lacks_accesses(page, runs->replay.replay, &told->kinds[MEMORY]);
-	if (!sn_loop_scaling_add(&runs->campaign, page->program, page->number,
-				 &told->kinds[SCALING].text))
-		lacks_campaign(page, &runs->campaign, true, &told->kinds[SCALING]);
-	if (!sn_loop_change_add(&runs->campaign, page->program, page->number,
-				&told->kinds[CHANGE].text))
-		lacks_campaign(page, &runs->campaign, false, &told->kinds[CHANGE]);
+		lacks_accesses(page, runs->replay.replay, &told->kinds[SN_LOOP_MEMORY]);
+	if (!sn_loop_scaling_add(&runs->campaign, told->course, &told->kinds[SN_LOOP_SCALING].text))
+		lacks_campaign(page, &runs->campaign, true, &told->kinds[SN_LOOP_SCALING]);
+	if (!sn_loop_change_add(&runs->campaign, told->course, &told->kinds[SN_LOOP_CHANGE].text))
+		lacks_campaign(page, &runs->campaign, false, &told->kinds[SN_LOOP_CHANGE]);
 }
 
 /* ---- of one loop ---- */
 
-void sn_loop_runs_find(const struct sn_view_input *input, bool with_campaign,
-		       struct sn_loop_runs *out)
+void sn_loop_runs_find(const struct sn_view_input *input, struct sn_loop_runs *out)
 {
 	const struct sn_profile *profile = input->profile;
 
@@ -280,8 +276,7 @@ void sn_loop_runs_find(const struct sn_view_input *input, bool with_campaign,
 	sn_instance_paths_find(profile, &out->paths);
 	sn_variants_find(profile, input->structures, &out->variants);
 	sn_loop_replay_new(input, &out->replay);
-	if (with_campaign)
-		sn_loop_campaign_open(profile->experiment, &out->campaign);
+	sn_loop_campaign_open(profile->experiment, &out->campaign);
 	if (sn_causal_log_exists(profile->experiment->path) &&
 	    sn_causal_log_open(profile->experiment->path, &out->causal, NULL) == SN_OK)
 		sn_causal_answers_find(out->causal, &out->answers);
@@ -345,6 +340,7 @@ void sn_loop_tell(const struct sn_loop_page *page, const struct sn_loop_runs *ru
 		}
 	sn_loop_evidence_judge(&out->known, &out->judged);
 	out->causal = answer_of(runs, page->loop->code->id);
+	out->course = sn_loop_campaign_find(&runs->campaign, page->program, page->number);
 	tell_kinds(page, runs, quality, out);
 }
 
@@ -377,7 +373,7 @@ static void gather(const struct sn_loop_page *page, struct gathered *g)
 					     page->number, &g->quality, &err) == SN_OK;
 	if (g->has_quality)
 		sn_whatif_advise(machine, page->profile, page->number, &g->quality, &g->advice);
-	sn_loop_runs_find(page->input, true, &g->runs);
+	sn_loop_runs_find(page->input, &g->runs);
 	sn_loop_tell(page, &g->runs, g->has_quality ? &g->quality : NULL, &g->advice, &g->told);
 }
 
@@ -529,7 +525,7 @@ static void write_causal(const struct sn_loop_told *told, struct sn_json *json)
 	sn_json_member_double(json, "slope", told->causal->slope);
 	sn_json_member_double(json, "slope_low", told->causal->slope_low);
 	sn_json_member_double(json, "slope_high", told->causal->slope_high);
-	sn_json_member_string(json, "sentence", told->kinds[CAUSAL].text.chars);
+	sn_json_member_string(json, "sentence", told->kinds[SN_LOOP_CAUSAL].text.chars);
 }
 
 static void write_kinds(const struct sn_loop_page *page, const struct sn_loop_runs *runs,
@@ -542,20 +538,20 @@ static void write_kinds(const struct sn_loop_page *page, const struct sn_loop_ru
 		}
 		sn_json_key(json, told->kinds[k].name);
 		sn_json_object(json);
-		if (k == STATIC)
+		if (k == SN_LOOP_STATIC)
 			write_static(page, told->known.quality, json);
-		else if (k == SAMPLED)
+		else if (k == SN_LOOP_SAMPLED)
 			write_sampled(page, json);
-		else if (k == INSTANCES && told->known.instances)
+		else if (k == SN_LOOP_INSTANCES && told->known.instances)
 			write_instances(told->known.instances, json);
-		else if (k == CAUSAL && told->causal)
+		else if (k == SN_LOOP_CAUSAL && told->causal)
 			write_causal(told, json);
-		else if (k == MEMORY)
+		else if (k == SN_LOOP_MEMORY)
 			sn_loop_memory_write(&told->memory, json);
-		else if (k == SCALING)
-			sn_loop_scaling_write(&runs->campaign, page->program, page->number, json);
-		else if (k == CHANGE)
-			sn_loop_change_write(&runs->campaign, page->program, page->number, json);
+		else if (k == SN_LOOP_SCALING)
+			sn_loop_scaling_write(&runs->campaign, told->course, json);
+		else if (k == SN_LOOP_CHANGE)
+			sn_loop_change_write(&runs->campaign, told->course, json);
 		else if (told->known.variants)
 			write_variants(told->known.variants, json);
 		sn_json_close(json);

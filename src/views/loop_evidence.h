@@ -21,15 +21,25 @@ struct sn_loop_runs {
 	struct sn_causal_answers answers;
 	struct sn_instance_paths paths;
 	struct sn_loop_replay replay;
-	struct sn_loop_campaign campaign; /* if it was asked for */
+	struct sn_loop_campaign campaign;
 };
-/** `with_campaign`: also the other runs of the campaign, if the experiment is of one, which lasts. Free with
+/** Reads also the other runs of the campaign, if the experiment lies in one, which lasts. Free with
  * sn_loop_runs_free. */
-void sn_loop_runs_find(const struct sn_view_input *input, bool with_campaign,
-		       struct sn_loop_runs *out);
+void sn_loop_runs_find(const struct sn_view_input *input, struct sn_loop_runs *out);
 void sn_loop_runs_free(struct sn_loop_runs *runs);
 
-enum { SN_LOOP_KINDS = 8 };
+/** The kinds of evidence, in their order. */
+enum {
+	SN_LOOP_STATIC,
+	SN_LOOP_SAMPLED,
+	SN_LOOP_INSTANCES,
+	SN_LOOP_VARIANTS,
+	SN_LOOP_CAUSAL,
+	SN_LOOP_MEMORY,
+	SN_LOOP_SCALING,
+	SN_LOOP_CHANGE,
+	SN_LOOP_KINDS
+};
 
 /** What one kind of evidence says, or why it is missing and by which command it comes (empty: by none). */
 struct sn_loop_kind {
@@ -44,6 +54,7 @@ struct sn_loop_told {
 	struct sn_loop_known known;
 	const struct sn_causal_answer *causal; /* borrowed of the runs; NULL: none */
 	struct sn_loop_memory memory;	       /* if its kind is not missing */
+	const struct sn_loop_course *course;   /* in the campaign; NULL: not */
 	struct sn_loop_evidence judged;
 	struct sn_loop_kind kinds[SN_LOOP_KINDS];
 };

@@ -123,5 +123,15 @@ with browser.Browser() as chrome:
             " rows[r.top] = Math.max(rows[r.top] || 0, r.right); } const all = document.querySelector('.tiles').getBoundingClientRect();"
             " return Math.max(...Object.values(rows).map((right) => all.right - right)); })()")
     t.check(shown.evaluate(gaps) <= 3, 'each row of the title strip is full', shown.evaluate(gaps))
-    t.equal((shown.errors, [r for r in shown.requests if not r.startswith('file:')]), ([], []), 'no errors, and no requests')
+    of_run = chrome.open('file://' + os.path.abspath(f'c/{first}/report.html') + '#/loop/' + rows[0]['loop'])
+    of_run.wait("document.body.dataset.ready === 'loop'")
+    panel = "[...document.querySelectorAll('.panel')].find((e) => e.querySelector('h2')?.textContent.startsWith('Scaling'))"
+    t.equal(of_run.evaluate(f"[...{panel}.querySelectorAll('tbody tr')].map((e) => [0, 3].map((k) => e.cells[k].textContent))"),
+            [[r['configuration'], f"{r['efficiency']:.2f}"] for r in told['rows'] if r['kind'] == 'loop' and r['name'] == rows[0]['name'] and r['function'] == rows[0]['function']],
+            'the page of a run shows how its loop scales')
+    t.check(of_run.evaluate(f"{panel}.querySelector('canvas').getBoundingClientRect().width") > 200, 'with a curve')
+    for width in (800, 1400):
+        of_run.size(width, 900)
+        t.check(wide(of_run) <= 0, f'and is not wider than the window ({width})', wide(of_run))
+    t.equal((of_run.errors, shown.errors, [r for r in shown.requests if not r.startswith('file:')]), ([], [], []), 'no errors, and no requests')
 t.done()

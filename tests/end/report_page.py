@@ -653,6 +653,20 @@ console.log('same');
     t.equal(done.stdout.strip(), 'same', 'the fall-back inflates what zlib deflates')
 
 
+def check_nameless(t, chromium):
+    """A program without symbols: beside its hottest loop stands the module that it is in."""
+    program = t.compile('''
+    volatile double sum;
+    int main(void) { for (long i = 0; i < 100000000; i++) sum = sum + i; return 0; }
+    ''', '-O1', '-s', output='./nameless')
+    t.run('record', '-o', 'nameless.x', program)
+    t.run('report', 'nameless.x', '-o', 'nameless.html')
+    page = chromium.open()
+    look(t, page, t.folder + '/nameless.html', 'summary', 'a program without symbols')
+    beside = page.evaluate("""[...document.querySelectorAll('a[href*="/loop/"]')].find(a => a.textContent.includes('0x'))?.closest('td').textContent""")
+    t.check(beside and beside.strip().endswith('nameless'), 'the hottest loops say in which module an address is', beside)
+
+
 def main():
     t = Test()
     check_bundle(t)
@@ -681,6 +695,7 @@ def main():
         check_empty(t, chromium)
         check_compare(t, chromium)
         check_real(t, chromium)
+        check_nameless(t, chromium)
         check_big(t, chromium)
         many = chromium.open()
         for view in ('timeline', 'threads', 'categories'):

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 
+from report_contents import contents
 from sonde_test import Test
 
 t = Test()
@@ -69,6 +70,19 @@ t.equal([last['evidence']['change'][k] for k in ('set', 'reference', 'ratio', 'p
         ['threads=4', 'threads=1'] + [cell[k] for k in ('ratio', 'p_value', 'verdict')], 'and its change since the reference')
 t.check(first['evidence']['change'] is None and 'reference' in first['missing']['change']['reason'], 'which the reference has not', first['missing'])
 words = t.run('show', 'loop', of_loop['threads=4']['loop'], done['threads=4']).stdout
+fit = next(f for f in got['fits'] if f['kind'] == 'loop' and f['loop'] == of_loop['threads=4']['loop'])
+law_keys = 'model workers_80 workers_50 predicted reason'.split()
+t.equal(last['evidence']['scaling']['law'], {k: fit[k] for k in law_keys}, 'with the law of the loop')
+# the page of a run has all of it, too
+t.run('report', done['threads=4'], '-o', 'run.html')
+_, chunk = contents('run.html')
+number = chunk('loops')['id'].index(of_loop['threads=4']['loop'])
+scaling, kinds = chunk('scaling'), chunk('evidence')
+on_page = [[scaling[k][i] for k in keys[:6]] for i in range(len(scaling['loop_number'])) if scaling['loop_number'][i] == number]
+t.equal(on_page, [[r[k] for k in keys[:6]] for r in last['evidence']['scaling']['rows']], 'the page of a run has how its loops scale')
+told = {kinds['kind'][i]: (kinds['missing'][i], kinds['words'][i]) for i in range(len(kinds['kind'])) if kinds['loop_number'][i] == number}
+t.check(not told['scaling'][0] and (fit['model'] or fit['reason']) in told['scaling'][1], 'and by which law', told['scaling'])
+t.check(not told['change'][0] and f"{cell['ratio']:.2f} times the CPU time that it has in threads=1" in told['change'][1], 'and its change', told['change'])
 t.check('with 4 workers (threads=4)' in words and 'times the CPU time that it has in threads=1' in ' '.join(words.split()), 'in words, too', words)
 bad = [r for r in got['rows'] if r['efficiency'] is not None and
        abs(r['work_efficiency'] * r['balance_efficiency'] - r['efficiency']) > 1e-9]

@@ -123,7 +123,7 @@ export function Chosen({ drag, low, high, top, height }) {
 	return <div class="chosen" style={{ left: a + 'px', width: b - a + 'px', top: top + 'px', height: height + 'px' }} />;
 }
 
-// data: [x, y...], x ascending. series: [{ label, colour (a custom property), fill, steps, dots }].
+// data: [x, y...], x ascending. series: [{ label, colour (a custom property), fill, steps, dots, dash, bars ([low...], [high...]: intervals) }].
 // Steps hold from their x to the next. tip(i): what the cursor says of point i. onSelect(x, x): a
 // range was dragged. onPick(i): a point was clicked. level: [y, words], a line across. xLeast: 1 for whole numbers.
 export function Chart({ data, series, xLabel, yLabel, height = 150, yRange, xRange, onSelect, onPick, theme, label, xUnit = '', yUnit = '', xLeast, tip, level }) {
@@ -201,7 +201,10 @@ export function Chart({ data, series, xLabel, yLabel, height = 150, yRange, xRan
 				c.lineTo(px(x1), py(y[count - 1]));
 			c.strokeStyle = c.fillStyle = colour;
 			c.lineWidth = 1.5;
+			c.setLineDash(s.dash ? [4, 4] : []);
 			c.stroke();
+			c.setLineDash([]);
+			s.bars?.[0].forEach((low, i) => low < s.bars[1][i] && c.strokeRect(px(x[i]), py(s.bars[1][i]), 0, py(low) - py(s.bars[1][i])));
 			for (let i = 0; s.dots && i < count; i++)
 				c.fillRect(px(x[i]) - 2.5, py(y[i]) - 2.5, 5, 5);
 			if (s.fill) {

@@ -38,7 +38,7 @@ const VIEWS = compare ? [
 	['categories', 'Categories', 'c', Categories, ['records', 'waits']],
 	['Where'],
 	['functions', 'Functions & loops', 'f', Functions, chunksOf('functions', 'loops', 'modules')],
-	['loop', 'Loop', 'l', Loop, ['records', 'experts', 'verdicts', 'evidence', 'advice', 'paths', 'model', ...LOOP_CHUNKS]],
+	['loop', 'Loop', 'l', Loop, ['records', 'experts', 'verdicts', 'evidence', 'advice', 'scaling', 'paths', 'model', ...LOOP_CHUNKS]],
 	['callers', 'Callers & callees', 'k', Callers],
 	['flame', 'Flame graph', 'g', Flame, ['waits']],
 	['source', 'Source & assembly', 'a', Source],

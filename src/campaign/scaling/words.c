@@ -11,6 +11,8 @@ static const double GOOD = 0.9;
 static const double BUSY = 0.2, HARDLY_BUSY = 0.05;
 /* Half widths of the efficiency's interval, against the efficiency. */
 static const double WIDE = 0.5, NARROW = 0.1;
+/* Of the CPU time: laws of less are not told to people (chosen). */
+static const double LAW_SHARE = 0.01;
 
 /* ---- reasons ---- */
 
@@ -292,4 +294,55 @@ void sn_scaling_add_law(const struct sn_fit *f, struct sn_text *out)
 		sn_text_addf(out, ", below 0.5 from %.0f", f->workers_50);
 	for (size_t i = 0; i < SN_FIT_PREDICTIONS; i++)
 		prediction_add(&f->predicted[i], i ? ", " : "; ", out);
+}
+
+void sn_scaling_choose_laws(const struct sn_scaling *scaling, struct sn_scaling_laws *out)
+{
+	*out = (struct sn_scaling_laws){ 0 };
+	for (size_t i = 0; i < scaling->fits.count; i++) {
+		const struct sn_scaling_fit *fit = &scaling->fits.items[i];
+		bool is_loop = fit->kind == SN_SCALING_LOOP && fit->fit.model;
+
+		if (!is_loop && fit->kind != SN_SCALING_APPLICATION)
+			continue;
+		if (is_loop && fit->share < LAW_SHARE)
+			out->small++;
+		else if (out->count < SN_LAWS_SHOWN)
+			out->items[out->count++] = fit;
+		else
+			out->more++;
+	}
+}
+
+void sn_scaling_add_left_out(const struct sn_scaling_laws *laws, struct sn_text *out)
+{
+	if (laws->more)
+		sn_text_addf(out, "and %zu more", laws->more);
+	if (laws->small)
+		sn_text_addf(out, "%s%zu loop%s of less than %.0f %% of the CPU time %s left out",
+			     laws->more ? "; " : "", laws->small, laws->small == 1 ? "" : "s",
+			     100 * LAW_SHARE, laws->small == 1 ? "is" : "are");
+}
+
+static void prediction_write(struct sn_json *json, const struct sn_fit_prediction *p)
+{
+	sn_json_object(json);
+	sn_json_member_double(json, "workers", p->workers);
+	sn_json_member_double(json, "time_s", p->time_s);
+	sn_json_member_double(json, "low_s", p->low_s);
+	sn_json_member_double(json, "high_s", p->high_s);
+	sn_json_close(json);
+}
+
+void sn_scaling_write_law(const struct sn_fit *fit, struct sn_json *json)
+{
+	sn_json_member_string(json, "model", fit->model);
+	sn_json_member_double(json, "workers_80", fit->workers_80);
+	sn_json_member_double(json, "workers_50", fit->workers_50);
+	sn_json_key(json, "predicted");
+	sn_json_array(json);
+	for (int i = 0; fit->model && i < SN_FIT_PREDICTIONS; i++)
+		prediction_write(json, &fit->predicted[i]);
+	sn_json_close(json);
+	sn_json_member_string(json, "reason", fit->reason[0] ? fit->reason : NULL);
 }

@@ -2,6 +2,7 @@
 #ifndef SN_CAMPAIGN_SCALING_WORDS_H
 #define SN_CAMPAIGN_SCALING_WORDS_H
 
+#include "base/json.h"
 #include "base/text.h"
 #include "campaign/scaling/scaling.h"
 
@@ -12,6 +13,20 @@ void sn_scaling_add_reason(const struct sn_scaling_row *row, struct sn_text *out
 const char *sn_scaling_confidence(const struct sn_scaling_row *row);
 /** Adds the law over the number of workers and what it predicts, or why there is none; no full stop. */
 void sn_scaling_add_law(const struct sn_fit *fit, struct sn_text *out);
+
+/** The laws that a list for people has: the application's, and those of the loops that have most of the time. */
+enum { SN_LAWS_SHOWN = 8 };
+struct sn_scaling_laws {
+	const struct sn_scaling_fit *items[SN_LAWS_SHOWN]; /* borrowed */
+	size_t count;
+	size_t more, small; /* left out: for want of room; loops below 1 % of the CPU time */
+};
+void sn_scaling_choose_laws(const struct sn_scaling *scaling, struct sn_scaling_laws *out);
+/** Adds how many laws were left out and why, without a full stop; nothing if none was. */
+void sn_scaling_add_left_out(const struct sn_scaling_laws *laws, struct sn_text *out);
+
+/** The law's members of an open object: `model workers_80 workers_50 predicted reason`. */
+void sn_scaling_write_law(const struct sn_fit *fit, struct sn_json *json);
 
 /** Whether all runs had the same number of workers, so that nothing is known of scaling. */
 bool sn_scaling_is_flat(const struct sn_scaling *scaling);

@@ -280,32 +280,35 @@ void sn_campaign_add_series(const struct sn_scaling_fit *fit, struct sn_text *ou
 	sn_text_add_html(out, fit->series);
 }
 
-enum { LAWS_SHOWN = 8 };
+static void law_add(const struct sn_scaling_fit *fit, struct sn_text *out)
+{
+	struct sn_text law = { 0 };
+
+	sn_scaling_add_law(&fit->fit, &law);
+	sn_text_add(out, "<li><bdi>");
+	sn_text_add_html(out, fit->name);
+	sn_text_add(out, "</bdi>");
+	sn_campaign_add_series(fit, out);
+	sn_text_add(out, ": ");
+	sn_text_add_html(out, law.chars);
+	sn_text_add(out, "</li>\n");
+	sn_text_free(&law);
+}
 
 static void laws_add(const struct sn_scaling *scaling, struct sn_text *out)
 {
-	size_t shown = 0;
+	struct sn_scaling_laws laws;
+	struct sn_text left_out = { 0 };
 
+	sn_scaling_choose_laws(scaling, &laws);
 	sn_text_add(out, "<h3>Laws over the number of workers</h3><ul class=\"sentences\">\n");
-	for (size_t i = 0; i < scaling->fits.count && shown < LAWS_SHOWN; i++) {
-		const struct sn_scaling_fit *fit = &scaling->fits.items[i];
-		struct sn_text law = { 0 };
-
-		if (fit->kind != SN_SCALING_APPLICATION &&
-		    !(fit->kind == SN_SCALING_LOOP && fit->fit.model))
-			continue;
-		sn_scaling_add_law(&fit->fit, &law);
-		sn_text_add(out, "<li><bdi>");
-		sn_text_add_html(out, fit->name);
-		sn_text_add(out, "</bdi>");
-		sn_campaign_add_series(fit, out);
-		sn_text_add(out, ": ");
-		sn_text_add_html(out, law.chars);
-		sn_text_add(out, "</li>\n");
-		sn_text_free(&law);
-		shown++;
-	}
+	for (size_t i = 0; i < laws.count; i++)
+		law_add(laws.items[i], out);
 	sn_text_add(out, "</ul>\n");
+	sn_scaling_add_left_out(&laws, &left_out);
+	if (left_out.length)
+		sn_text_addf(out, "<p class=\"dim\">%s: see Loops.</p>\n", left_out.chars);
+	sn_text_free(&left_out);
 }
 
 static void application_add(const struct sn_scaling_campaign *read, struct sn_text *out)

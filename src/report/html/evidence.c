@@ -42,6 +42,22 @@ static sn_status write_advice(const struct sn_report_evidence *e, struct sn_page
 	return sn_page_chunk_end(page, err);
 }
 
+static sn_status write_scaling(const struct sn_report_evidence *e, struct sn_page *page,
+			       struct sn_error *err)
+{
+	sn_page_chunk(page, "scaling", e->scaling.count);
+	COLUMN_U32(e->scaling, "loop_number", row->loop);
+	COLUMN_TEXT(e->scaling, "configuration", row->configuration);
+	COLUMN_TEXT(e->scaling, "reason", row->reason);
+	COLUMN_F64(e->scaling, "workers", row->workers);
+	COLUMN_F64(e->scaling, "speedup", row->speedup);
+	COLUMN_F64(e->scaling, "ideal_speedup", row->ideal_speedup);
+	COLUMN_F64(e->scaling, "efficiency", row->efficiency);
+	COLUMN_F64(e->scaling, "efficiency_low", row->interval.low);
+	COLUMN_F64(e->scaling, "efficiency_high", row->interval.high);
+	return sn_page_chunk_end(page, err);
+}
+
 sn_status sn_report_write_evidence(const struct sn_report *report, struct sn_page *page,
 				   struct sn_error *err)
 {
@@ -51,5 +67,7 @@ sn_status sn_report_write_evidence(const struct sn_report *report, struct sn_pag
 		status = write_kinds(&report->evidence, page, err);
 	if (status == SN_OK)
 		status = write_advice(&report->evidence, page, err);
+	if (status == SN_OK)
+		status = write_scaling(&report->evidence, page, err);
 	return status;
 }

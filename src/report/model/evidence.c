@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "campaign/scaling/words.h"
 #include "report/model/model_parts.h"
 #include "views/loop_evidence.h"
 
@@ -18,6 +19,26 @@ struct builder {
 static const char *copy(const struct builder *b, const char *text)
 {
 	return text ? sn_arena_strdup(&b->report->arena, text) : NULL;
+}
+
+static void add_scaling(const struct builder *b, uint32_t loop, const struct sn_loop_told *told)
+{
+	const struct sn_loop_campaign *campaign = &b->runs.campaign;
+	const struct sn_scaling_row *row;
+	struct sn_text reason = { 0 };
+
+	for (size_t at = 0; (row = sn_loop_scaling_next(campaign, told->course, &at));
+	     sn_text_clear(&reason)) {
+		sn_scaling_add_reason(row, &reason);
+		sn_vec_push(&b->out->scaling,
+			    ((struct sn_report_loop_scaling){
+				    loop,
+				    copy(b, campaign->runs.configurations[row->configuration].name),
+				    copy(b, reason.length ? reason.chars : ""), row->workers,
+				    row->speedup, row->ideal_speedup, row->efficiency,
+				    row->interval }));
+	}
+	sn_text_free(&reason);
 }
 
 static void add_told(const struct builder *b, uint32_t loop, const struct sn_loop_told *told)
@@ -45,6 +66,8 @@ static void add_told(const struct builder *b, uint32_t loop, const struct sn_loo
 				    copy(b, advice->for_it), copy(b, advice->against),
 				    advice->range, advice->program_range }));
 	}
+	if (!told->kinds[SN_LOOP_SCALING].is_missing)
+		add_scaling(b, loop, told);
 }
 
 static void add_loop(const struct builder *b, uint32_t number)
@@ -89,7 +112,7 @@ void sn_report_add_evidence(struct sn_report *report, struct sn_structures *stru
 	input.machine = sn_analysis_machine(report->analysis);
 	find_modelled(&b, report->whatif ? report->whatif->answer : NULL);
 	input.replay = &report->replay;
-	sn_loop_runs_find(&input, false, &b.runs);
+	sn_loop_runs_find(&input, &b.runs);
 	for (uint32_t l = 0; l < profile->program->loops.count; l++)
 		if (report->loop_of[l] != SN_NONE && sn_share(profile->loops[l].exclusive.cpu_ns,
 							      profile->total.cpu_ns) >= SHARE_LEAST)
@@ -103,4 +126,5 @@ void sn_report_evidence_free(struct sn_report_evidence *evidence)
 	sn_vec_free(&evidence->verdicts);
 	sn_vec_free(&evidence->kinds);
 	sn_vec_free(&evidence->advice);
+	sn_vec_free(&evidence->scaling);
 }

@@ -32,11 +32,20 @@ struct sn_report_advice {
 	struct sn_interval range, program_range;
 };
 
+/** A loop at one number of workers in the campaign that the run is of. */
+struct sn_report_loop_scaling {
+	uint32_t loop;
+	const char *configuration, *reason; /* why it loses efficiency; "" */
+	double workers, speedup, ideal_speedup, efficiency;
+	struct sn_interval interval; /* of the efficiency, 95 %; NaN: one run */
+};
+
 /** Texts are in the report's arena. */
 struct sn_report_evidence {
 	SN_VEC(struct sn_report_verdict) verdicts;
 	SN_VEC(struct sn_report_kind) kinds;
 	SN_VEC(struct sn_report_advice) advice;
+	SN_VEC(struct sn_report_loop_scaling) scaling; /* by loop and workers */
 };
 
 void sn_report_evidence_free(struct sn_report_evidence *evidence);

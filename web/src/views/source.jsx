@@ -11,6 +11,7 @@ import { threadName } from '../threads.js';
 import { passes } from '../aggregate.js';
 import { Table } from '../table.jsx';
 import { ListedOfLoop } from './listed.jsx';
+import { Scaling } from './scaling.jsx';
 import { BOUND_TITLES, LoopQuality, LoopVerdict, chosenBound, modelOf } from './experts.jsx';
 
 function useChunks(...names) {
@@ -300,6 +301,7 @@ export function Loop({ d, agg, filter, records, chunks, theme }) {
 		</div>
 		<LoopVerdict loop={loop} chunks={chunks} />
 		<LoopQuality key={'q' + loop} d={d} loop={loop} chunks={chunks} chosen={chosen} />
+		<Scaling loop={loop} chunks={chunks} theme={theme} />
 		<ListedOfLoop id={d.loops.id.at(loop)} chunks={chunks} />
 		<SourceAndAssembly key={loop} d={d} agg={agg} f={d.loops.function[loop] === NONE ? null : d.loops.function[loop]} loop={loop} file={d.loops.file[loop]} model={chunks} chosen={chosen} />
 		<div class="grid2">

@@ -1,7 +1,7 @@
 // The first page: where elapsed time went, and what to look at next.
 import { Fragment, h } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { NONE, toc } from '../chunks.js';
+import { toc } from '../chunks.js';
 import { Empty, FunctionLink, Head, LoopLink, Name, Quality, Share, StackedBar, Tile, Titles, Warnings, elapsedS, place } from '../parts.jsx';
 import { workColour, workMeaning } from '../palette.js';
 import { grouped, indices, percent, seconds, visible } from '../format.js';
@@ -129,19 +129,21 @@ function TopLoops({ d, agg }) {
 	</section>;
 }
 
-// Where its lines are unknown a loop's label has the name of the function already.
+const moduleOf = (d, f) => visible(d.modules.name.at(d.functions.module[f]));
+
+// Where its lines are unknown a loop's label has the name of the function already; one that is only an
+// address says where that is.
 function InFunction({ d, loop }) {
-	const f = d.loops.function[loop];
-	if (f === NONE || d.loops.label.at(loop).startsWith(d.functions.name.at(f)))
-		return '';
-	return <span class="dim mono in">in <Name text={d.functions.name.at(f)} /></span>;
+	const f = d.loops.function[loop], name = d.functions.name.at(f);
+	return d.loops.label.at(loop).startsWith(name) ? /^<(function|code) at 0x/.test(name) && <span class="dim">{moduleOf(d, f)}</span>
+		: <span class="dim mono in">in <Name text={name} /></span>;
 }
 
 function TopFunctions({ d, agg }) {
 	const rows = useMemo(() => top(agg.funcExcl, 10, d.functions.spin), [agg]);
 	return <section class="panel"><h2>Hottest functions <span class="dim"><a href={linkTo('functions')}>all functions</a></span></h2>
 		{rows.length === 0 ? <Empty>No samples.</Empty> : <table class="small"><Titles of="Function|#Time|#Share of CPU|!Quality" />
-			<tbody>{rows.map((i) => <tr key={i}><td class="wide"><div class="pair"><FunctionLink d={d} f={i} /> <span class="dim">{place(d, d.functions.file[i], d.functions.line[i]) || (d.functions.module[i] === NONE ? '' : visible(d.modules.name.at(d.functions.module[i])))}</span></div></td>
+			<tbody>{rows.map((i) => <tr key={i}><td class="wide"><div class="pair"><FunctionLink d={d} f={i} /> <span class="dim">{place(d, d.functions.file[i], d.functions.line[i]) || moduleOf(d, i)}</span></div></td>
 				<td class="num">{seconds(agg.funcExcl[i])}</td><td class="num" style={{ minWidth: '7.5rem' }}><Share part={agg.funcExcl[i]} whole={agg.total} /></td>
 				<td><Quality samples={agg.funcSamples[i]} share={agg.funcExcl[i] / agg.total} all={agg.sampleTotal} low={agg.filtered ? undefined : d.functions.share_low[i]} high={d.functions.share_high[i]} /></td></tr>)}</tbody></table>}
 	</section>;

@@ -72,6 +72,41 @@ TEST(every_identity_holds_to_the_last_digit)
 	}
 }
 
+TEST(laws_of_loops_without_time_are_counted_not_told)
+{
+	struct sn_scaling scaling = { 0 };
+	struct sn_scaling_laws laws;
+	struct sn_text text = { 0 };
+
+	sn_vec_push(&scaling.fits, ((struct sn_scaling_fit){ .kind = SN_SCALING_APPLICATION }));
+	for (int i = 0; i < 20; i++) {
+		struct sn_scaling_fit fit = { .kind = SN_SCALING_LOOP,
+					      .share = i < 9	? 0.02
+						       : i < 19 ? 0.009
+								: 0.5 };
+
+		fit.fit.model =
+			i < 19 ? "amdahl" : NULL; /* without a law there is nothing to tell */
+		sn_vec_push(&scaling.fits, fit);
+	}
+	sn_scaling_choose_laws(&scaling, &laws);
+	CHECK_INT(laws.count, SN_LAWS_SHOWN);
+	CHECK(laws.items[0] == &scaling.fits.items[0]);
+	CHECK_INT(laws.more, 2);
+	CHECK_INT(laws.small, 10);
+	sn_scaling_add_left_out(&laws, &text);
+	CHECK_STRING(text.chars,
+		     "and 2 more; 10 loops of less than 1 % of the CPU time are left out");
+	sn_text_clear(&text);
+	scaling.fits.count = 3;
+	sn_scaling_choose_laws(&scaling, &laws);
+	sn_scaling_add_left_out(&laws, &text);
+	CHECK_INT(laws.count, 3);
+	CHECK_INT(text.length, 0);
+	sn_text_free(&text);
+	sn_vec_free(&scaling.fits);
+}
+
 TEST(runs_of_one_number_of_workers_have_one_answer_and_no_warning)
 {
 	static const struct sn_scaling_configuration flat[] = { { "gcc", "gcc", 1, 2 },
