@@ -341,7 +341,9 @@ static void windows_play(struct player *player, struct windows *windows)
 			       (double)coming->begin_ns <= time_of(stage.items.items[first]))) {
 			struct playing *playing = &windows->items.items[next++];
 
-			if (has_gap_before(player, playing) && !stage.items.count)
+			if (!has_gap_before(player, playing))
+				sn_sim_go_on(player->sim);
+			else if (!stage.items.count)
 				sn_sim_forget(player->sim);
 			if (player->replay->blocks)
 				sn_sim_objects_changed(player->sim, playing->core);

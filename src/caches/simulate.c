@@ -119,9 +119,11 @@ static uint32_t cell_find(struct sn_sim *sim, unsigned c, uint32_t s, uint64_t a
 	return site->cell;
 }
 
-static void stage_count(struct sn_sim_stage *stage, bool is_write, unsigned bucket, uint64_t times)
+static void stage_count(const struct sn_sim *sim, struct sn_sim_stage *stage, bool is_write,
+			unsigned bucket, uint64_t times)
 {
 	stage->accesses += times;
+	stage->accesses_at_start += sim->is_at_start ? times : 0;
 	if (is_write)
 		stage->writes += times;
 	if (bucket != SN_SIM_NO_BUCKET)
@@ -137,11 +139,13 @@ static void stage_miss(struct sn_sim_stage *stage, bool is_write, enum sn_sim_ca
 	stage->misses[cause]++;
 }
 
-static void cold_count(struct sn_sim_stage *stage, enum sn_sim_cause cause, struct sn_sets *sets,
-		       uint64_t address)
+static void cold_count(const struct sn_sim *sim, struct sn_sim_stage *stage,
+		       enum sn_sim_cause cause, struct sn_sets *sets, uint64_t address)
 {
-	if (cause == SN_SIM_COLD)
-		stage->open += sn_sets_could_hold(sets, address);
+	bool could_hold = cause == SN_SIM_COLD && sn_sets_could_hold(sets, address);
+
+	stage->open += could_hold;
+	stage->open_at_start += could_hold && sim->is_at_start;
 }
 
 /* The cause of a miss that no other core has to do with. */
@@ -179,7 +183,7 @@ static void shared_access(const struct sn_sim_now *now, uint32_t number, bool is
 	uint32_t slot = sim->lines.items[number].slot;
 
 	if (is_counted)
-		stage_count(stage, now->is_write,
+		stage_count(now->sim, stage, now->is_write,
 			    now->line_distance == SN_REUSE_NEW ? SN_SIM_NO_BUCKET
 							       : reuse_bucket(now->line_distance),
 			    1);
@@ -192,7 +196,7 @@ static void shared_access(const struct sn_sim_now *now, uint32_t number, bool is
 		enum sn_sim_cause cause = cause_of(sim, level, now->line_distance);
 
 		stage_miss(stage, now->is_write, cause);
-		cold_count(stage, cause, &sim->shared, now->line_address);
+		cold_count(now->sim, stage, cause, &sim->shared, now->line_address);
 	}
 	sn_sim_shared_fill(sim, number, now->cell, now->bytes);
 }
@@ -251,10 +255,10 @@ static void miss(const struct sn_sim_now *now, uint32_t copy_number, unsigned bu
 		enum sn_sim_cause cause = private_cause(now, copy, level);
 
 		stage_miss(stage, now->is_write, cause);
-		cold_count(stage, cause, &now->core->levels[level], now->line_address);
+		cold_count(now->sim, stage, cause, &now->core->levels[level], now->line_address);
 		if (++level == sim->private_count)
 			break;
-		stage_count(stage + 1, now->is_write, bucket, 1);
+		stage_count(now->sim, stage + 1, now->is_write, bucket, 1);
 		if (copy->levels >> level & 1) {
 			sn_sets_use(&now->core->levels[level], copy->slots[level]);
 			break;
@@ -284,7 +288,7 @@ static bool line_access(struct sn_sim_now *now, struct sn_sim_site *site)
 		now->line_distance = sn_reuse_touch(&sim->reuse, copy->line);
 	site->bucket =
 		now->distance == SN_REUSE_NEW ? SN_SIM_NO_BUCKET : reuse_bucket(now->distance);
-	stage_count(&sim->cells.items[now->cell].stages[0], now->is_write, site->bucket, 1);
+	stage_count(sim, &sim->cells.items[now->cell].stages[0], now->is_write, site->bucket, 1);
 	if (copy->levels & 1) {
 		copy->bytes[0] |= now->bytes;
 		sn_sets_use(&core->levels[0], copy->slots[0]);
@@ -321,14 +325,14 @@ static bool page_access(const struct sn_sim_now *now, struct sn_sim_site *site)
 	}
 	distance = sn_reuse_touch(&core->page_reuse, site->page);
 	site->page_bucket = distance == SN_REUSE_NEW ? SN_SIM_NO_BUCKET : reuse_bucket(distance);
-	stage_count(stage, now->is_write, site->page_bucket, 1);
+	stage_count(now->sim, stage, now->is_write, site->page_bucket, 1);
 	page = &core->pages.items[site->page];
 	if (page->slot != SN_SIM_NONE) {
 		sn_sets_use(&core->tlb, page->slot);
 		return true;
 	}
 	stage_miss(stage, now->is_write, cause_of(sim, SN_SIM_TLB, distance));
-	cold_count(stage, cause_of(sim, SN_SIM_TLB, distance), &core->tlb, page_address);
+	cold_count(sim, stage, cause_of(sim, SN_SIM_TLB, distance), &core->tlb, page_address);
 	slot = sn_sets_choose(&core->tlb, page_address);
 	old = core->tlb.things[slot];
 	if (old != SN_SETS_EMPTY)
@@ -513,8 +517,9 @@ static void times_add(struct sn_sim *sim, unsigned c, struct sn_sim_access *acce
 		uint64_t last = access->address + (uint64_t)access->stride_bytes * (times - 1);
 		uint64_t bytes = mask_of_times(sim, access, times);
 
-		stage_count(&cell->stages[0], access->is_write, site->bucket, times);
-		stage_count(&cell->stages[SN_SIM_TLB], access->is_write, site->page_bucket, times);
+		stage_count(sim, &cell->stages[0], access->is_write, site->bucket, times);
+		stage_count(sim, &cell->stages[SN_SIM_TLB], access->is_write, site->page_bucket,
+			    times);
 		sn_sim_stride_add(cell->strides, access->stride_bytes, times);
 		site->address = last;
 		site->steady = SN_SIM_STEADY;
@@ -612,8 +617,14 @@ void sn_sim_objects_changed(struct sn_sim *sim, unsigned core)
 		sim->cores[core].sites[s].cell = SN_SIM_NONE;
 }
 
+void sn_sim_go_on(struct sn_sim *sim)
+{
+	sim->is_at_start = false;
+}
+
 void sn_sim_forget(struct sn_sim *sim)
 {
+	sim->is_at_start = true;
 	for (unsigned c = 0; c < sim->core_count; c++)
 		if (sim->cores[c].is_used)
 			core_forget(sim, c);

@@ -36,6 +36,8 @@ struct sn_sim_stage {
 	/* of the cold ones those of lines that could have been there: of a set the first ones, as many as it
 	 * has ways */
 	uint64_t open;
+	/* of the accesses and of `open` those of windows that found the caches empty: see sn_sim_go_on */
+	uint64_t accesses_at_start, open_at_start;
 	uint64_t lines, used_bytes; /* lines that left again, and what was used of them */
 	uint64_t reuse
 		[SN_SIM_REUSE_BUCKETS]; /* accesses by distance in lines (pages); not the cold */
@@ -97,6 +99,8 @@ void sn_sim_run(struct sn_sim *sim, unsigned core, struct sn_sim_access *accesse
 void sn_sim_objects_changed(struct sn_sim *sim, unsigned core);
 /** All lines leave, and nothing was ever met: what comes next was not preceded by anything known. Counts stay. */
 void sn_sim_forget(struct sn_sim *sim);
+/** What comes next finds the caches as it would find them in the program; until then it is at the start. */
+void sn_sim_go_on(struct sn_sim *sim);
 
 /** What was counted; whole after sn_sim_forget. Valid until the next call on `sim`. */
 const struct sn_sim_cell *sn_sim_cells(const struct sn_sim *sim, size_t *count);

@@ -111,6 +111,7 @@ struct sn_sim {
 		line_of; /* where there are several cores; a line's number is else its copy's */
 	SN_VEC(struct sn_sim_line) lines;
 	struct sn_reuse reuse; /* of lines; only where there are several cores */
+	bool is_at_start;      /* since it has forgotten */
 	struct sn_map cell_of;
 	SN_VEC(struct sn_sim_cell) cells;
 	struct sn_map shared_of;

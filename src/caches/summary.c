@@ -10,6 +10,8 @@ void sn_sim_stage_add(struct sn_sim_stage *to, const struct sn_sim_stage *from)
 	to->read_misses += from->read_misses;
 	to->write_misses += from->write_misses;
 	to->open += from->open;
+	to->accesses_at_start += from->accesses_at_start;
+	to->open_at_start += from->open_at_start;
 	to->lines += from->lines;
 	to->used_bytes += from->used_bytes;
 	for (int c = 0; c < SN_SIM_CAUSES; c++)

@@ -208,6 +208,7 @@ static void value_join(struct sn_value *old, const struct sn_value *value)
 		return;
 	}
 	old->value += value->value;
+	old->open += value->open;
 	old->samples = sum_known(old->samples, value->samples);
 	if (!isnan(old->error) || !isnan(value->error))
 		old->error = hypot(isnan(old->error) ? 0 : old->error,
@@ -277,6 +278,7 @@ static void sum_add(struct sn_sum *sum, const struct sn_value *value, uint32_t p
 		return;
 	sum->values++;
 	sum->value += value->value;
+	sum->open += value->open;
 	if (!isnan(value->samples))
 		sum->samples += value->samples;
 	if (!isnan(value->error))

@@ -60,6 +60,7 @@ struct sn_value {
 	double samples;	 /* observations behind it; NaN: counted, not sampled */
 	double error;	 /* half width of its 95 % interval, in the same unit; NaN: unknown */
 	uint32_t source; /* a string of `names` */
+	double open;	 /* it may be larger by so much, and not smaller: a range; 0: it is none */
 };
 
 /** What a lookup finds: the values that fit, summed. */
@@ -69,7 +70,8 @@ struct sn_sum {
 	uint32_t values;  /* how many there are */
 	double value;
 	double samples, error_squares; /* sums over the values that have them */
-	bool has_unsampled;	       /* a value with neither samples nor an error is in it */
+	double open;
+	bool has_unsampled; /* a value with neither samples nor an error is in it */
 };
 
 struct sn_projection;

@@ -154,7 +154,7 @@ static uint32_t candidate_add(struct sn_search *s, const struct sonde_strategy_c
 	uint64_t *place;
 	bool is_new;
 
-	if (!fits(s, what) || s->unmeasurable[what->property])
+	if (!fits(s, what) || s->unmeasurable[what->property] == SN_NO_SOURCE)
 		return 0;
 	place = sn_map_put(&s->seen, sn_candidate_hash(what), &is_new);
 	if (!is_new)

@@ -92,6 +92,7 @@ struct evaluation {
 	double loss, lanes, confidence_weight, worst;
 	double all_loss; /* of members below the threshold, too */
 	uint32_t contexts, unknown;
+	double ranges_loss; /* of members that are known as ranges, at most */
 	struct sn_not_measurable missing;
 };
 
@@ -136,6 +137,9 @@ static void evidence_keep(struct evaluation *ev, const struct sn_verdict *verdic
 /* Unknown, and above the threshold for all that is known: the search asks for both. */
 static bool is_open(const struct sn_search *s, const struct sn_verdict *verdict)
 {
+	if (verdict->is_range && verdict->state == SN_PROVEN)
+		return !(verdict->severity > s->options.threshold) &&
+		       verdict->severity_at_most > s->options.threshold;
 	return verdict->state == SN_NOT_MEASURABLE &&
 	       !(verdict->severity_at_most <= s->options.threshold);
 }
@@ -153,6 +157,8 @@ static void context_see(const uint32_t keys[SN_KEYS], void *context)
 	if (is_open(ev->s, &verdict)) {
 		ev->unknown++;
 		needs_note(ev, &verdict);
+		if (verdict.is_range)
+			ev->ranges_loss += verdict.severity_at_most * lanes;
 	}
 	if (verdict.state != SN_PROVEN)
 		return;
@@ -196,6 +202,45 @@ double sn_search_lanes(const struct sn_tables *t)
 	return lanes;
 }
 
+/* The region's CPU time as a share of all lanes; 1: not known. */
+static double cpu_share_of(const struct sn_search *s, uint32_t region)
+{
+	struct sn_tables *t = s->recorded->tables;
+	uint32_t column = sn_tables_find_column(t, "cpu", NULL), keys[SN_KEYS];
+	const struct sn_sum *cpu;
+
+	for (int k = 0; k < SN_KEYS; k++)
+		keys[k] = SN_ALL;
+	keys[SN_KEY_REGION] = region;
+	cpu = column == SN_ALL ? NULL : sn_tables_find(t, column, keys, true);
+	return cpu && t->phase_s > 0 ? fmin(1, cpu->value / (t->phase_s * sn_search_lanes(t))) : 1;
+}
+
+/* Each property is noted once, with the place where it may cost most. */
+static void range_note(struct sn_search *s, struct evaluation *ev, struct sn_search_step *step)
+{
+	uint32_t property = ev->finding.what.property;
+	struct sn_not_measurable *noted = NULL;
+
+	step->not_measurable++;
+	for (size_t i = 0; i < s->not_measurable.count; i++)
+		if (s->not_measurable.items[i].property == property)
+			noted = &s->not_measurable.items[i];
+	ev->missing.property = property;
+	ev->missing.region = ev->finding.what.region;
+	ev->missing.severity_at_most = fmin(ev->ranges_loss / sn_search_lanes(s->recorded->tables),
+					    cpu_share_of(s, ev->missing.region));
+	if (!noted) {
+		s->unmeasurable[property] = SN_KNOWN_AS_RANGE;
+		sn_vec_push(&s->not_measurable, ev->missing);
+	} else if (noted->severity_at_most < ev->missing.severity_at_most) {
+		sn_vec_free(&noted->needs);
+		*noted = ev->missing;
+	} else {
+		sn_vec_free(&ev->missing.needs);
+	}
+}
+
 static void not_measurable_note(struct sn_search *s, struct evaluation *ev,
 				struct sn_search_step *step)
 {
@@ -210,7 +255,7 @@ static void not_measurable_note(struct sn_search *s, struct evaluation *ev,
 		sn_vec_free(&ev->missing.needs);
 		return;
 	}
-	s->unmeasurable[property] = 1;
+	s->unmeasurable[property] = SN_NO_SOURCE;
 	ev->missing.property = property;
 	ev->missing.region = ev->finding.what.region;
 	sn_vec_push(&s->not_measurable, ev->missing);
@@ -234,7 +279,9 @@ static bool candidate_judge(struct sn_search *s, size_t index, struct sn_search_
 	sn_property_contexts(s->recorded->tables, ev.property, fixed, context_see, &ev);
 	s->candidates.items[index].severity =
 		ev.all_loss > 0 ? ev.all_loss / sn_search_lanes(s->recorded->tables) : NAN;
-	if (ev.contexts && ev.unknown == ev.contexts)
+	if (ev.ranges_loss > 0 && !ev.finding.members.count)
+		range_note(s, &ev, step);
+	else if (ev.contexts && ev.unknown == ev.contexts)
 		not_measurable_note(s, &ev, step);
 	else
 		sn_vec_free(&ev.missing.needs);
@@ -288,7 +335,7 @@ static void unmeasurable_forget(struct sn_search *s, uint32_t sources)
 		struct sn_not_measurable *missing = &s->not_measurable.items[i];
 
 		if (asks_for(s->library->properties.items[missing->property], sources)) {
-			s->unmeasurable[missing->property] = 0;
+			s->unmeasurable[missing->property] = SN_MEASURABLE;
 			sn_vec_free(&missing->needs);
 		} else {
 			s->not_measurable.items[kept++] = *missing;
@@ -728,37 +775,4 @@ void sn_search_free(struct sn_search *s)
 	if (s->strategy_library)
 		dlclose(s->strategy_library);
 	free(s);
-}
-
-/* ---- what is missing ---- */
-
-bool sn_search_is_refused(const struct sn_search *s, const struct sn_metric *metric, size_t need)
-{
-	return s->refused & sn_source_bit(metric->needs.items[need], metric->name);
-}
-
-void sn_not_measurable_reason(const struct sn_search *s, const struct sn_not_measurable *missing,
-			      struct sn_text *out)
-{
-	const struct sn_property *property = s->library->properties.items[missing->property];
-	const struct sn_metric *metric;
-	bool is_first = true;
-
-	if (!missing->needs.count) {
-		sn_text_add(out, "its values do not give a number (a division by zero)");
-		return;
-	}
-	sn_prop_request_print(&property->requests.items[missing->needs.items[0]], out);
-	metric = property->requests.items[missing->needs.items[0]].metric;
-	for (size_t i = 0; i < metric->needs.count; i++) {
-		sn_text_addf(out, "%s '%s', which ", is_first ? " comes from" : ", or from",
-			     metric->needs.items[i]);
-		if (sn_search_is_refused(s, metric, i))
-			sn_text_add(out, "costs more than --budget allows");
-		else
-			sn_source_requirement_add(out, metric->needs.items[i], metric->name);
-		is_first = false;
-	}
-	if (is_first)
-		sn_text_add(out, " has no source");
 }

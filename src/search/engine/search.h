@@ -37,9 +37,18 @@ struct sn_search_step {
 };
 
 /** A property that could not be measured anywhere it was asked for. */
+/** Why a property was noted as not measurable. */
+enum sn_unmeasurable {
+	SN_MEASURABLE,
+	SN_NO_SOURCE, /* no source has what it needs: it is dropped everywhere */
+	SN_KNOWN_AS_RANGE,
+};
+
 struct sn_not_measurable {
-	uint32_t property, region; /* region: the first */
+	uint32_t property, region; /* region: the first; of a range: where it may cost most */
 	SN_VEC(uint32_t) needs;	   /* requests of the property */
+	/* their values are ranges: the severity is 0 to this; 0: they are none */
+	double severity_at_most;
 };
 
 struct sn_candidate {
@@ -126,7 +135,7 @@ struct sn_search {
 	struct sn_map seen;			/* hash of a candidate -> its index */
 	struct sn_map found;   /* the same -> its finding, while hosts' shares are added */
 	struct sn_map called;  /* property and region: which calls were proposed */
-	uint8_t *unmeasurable; /* by property: no source has what it needs */
+	uint8_t *unmeasurable; /* by property: enum sn_unmeasurable */
 	SN_VEC(struct sn_finding) findings; /* by step; sn_search_run orders them by severity */
 	SN_VEC(struct sn_search_step) steps;
 	SN_VEC(struct sn_not_measurable) not_measurable;

@@ -145,6 +145,13 @@ static void missing_source(const struct sn_search *s, const struct sn_not_measur
 		missing->needs.count ? property->requests.items[missing->needs.items[0]].metric
 				     : NULL;
 
+	if (missing->severity_at_most > 0) {
+		sn_text_add(
+			out,
+			"may cost much or nothing, as what the caches held before was not recorded "
+			"('sonde trace --every 1' records all)");
+		return;
+	}
 	for (size_t i = 0; metric && i < metric->needs.count; i++) {
 		sn_text_addf(out, "%s%s, which ", i ? "; or " : "needs ", metric->needs.items[i]);
 		if (sn_search_is_refused(s, metric, i))
@@ -154,6 +161,15 @@ static void missing_source(const struct sn_search *s, const struct sn_not_measur
 	}
 	if (!metric || !metric->needs.count)
 		sn_text_add(out, "gives no number");
+}
+
+static void missing_name_add(const struct sn_search *s, const struct sn_not_measurable *missing,
+			     struct sn_text *out)
+{
+	sn_text_addf(out, "%s %s", out->length ? "," : "",
+		     s->library->properties.items[missing->property]->name);
+	if (missing->severity_at_most > 0)
+		sn_text_addf(out, " (0 to %.2f)", missing->severity_at_most);
 }
 
 /* Properties that miss the same stand on one line. */
@@ -175,10 +191,7 @@ static void missing_print(const struct sn_search *s, FILE *out)
 		sn_text_clear(&text);
 		for (size_t i = 0; i < s->not_measurable.count; i++)
 			if (reason_of[i] == r)
-				sn_text_addf(&text, "%s %s", text.length ? "," : "",
-					     s->library->properties
-						     .items[s->not_measurable.items[i].property]
-						     ->name);
+				missing_name_add(s, &s->not_measurable.items[i], &text);
 		fprintf(out, "  %s:%s\n", sn_interned_chars(&reasons, r), text.chars);
 	}
 	free(reason_of);

@@ -38,6 +38,12 @@ static const char *const given[] = {
 	"bytes_moved", "bytes_used", "penalty",		"bandwidth_peak",	NULL
 };
 
+static const char *const needs_of[] = {
+	"bandwidth_peak",
+	"what the memory of this host gives ('sonde calibrate' measures it), and a run of sonde trace",
+	NULL,
+};
+
 /* (chosen) a core's clock; the latencies are in its cycles */
 static const double hz = 3e9;
 /* (chosen) a walk whose tables are in L1 and L2 */
@@ -197,6 +203,17 @@ static double transfers_of(const struct caching *c, const struct sn_replay_cell 
 		       : 0;
 }
 
+/* Misses that may be hits. An instance behind one that was recorded finds the caches as in the program; if half of the
+ * accesses are of such, they stand for those of instances that found them empty. */
+static double open_of(const struct sn_replay_cell *cell, unsigned stage)
+{
+	const struct sn_sim_stage *at = &cell->stages[stage],
+				  *all = &cell->stages[stage == SN_SIM_TLB ? stage : 0];
+	double others = 1 - sn_share(all->accesses_at_start, all->accesses);
+
+	return others >= 0.5 ? (double)(at->open - at->open_at_start) / others : (double)at->open;
+}
+
 static void cell_values(const struct caching *c, const struct sn_replay_cell *cell,
 			double values[COLUMNS], double errors[COLUMNS])
 {
@@ -209,7 +226,7 @@ static void cell_values(const struct caching *c, const struct sn_replay_cell *ce
 	for (unsigned s = 0; s < SN_SIM_STAGES; s++) {
 		values[MISSES + s] =
 			(double)(sn_sim_stage_misses(&cell->stages[s]) - cell->stages[s].open);
-		errors[MISSES + s] = (double)cell->stages[s].open;
+		errors[MISSES + s] = open_of(cell, s);
 	}
 	values[REFS] = (double)cell->stages[0].accesses;
 	values[CONFLICT] = (double)cell->stages[1].misses[SN_SIM_CONFLICT];
@@ -279,8 +296,8 @@ static void cell_add(struct caching *c, const struct sn_replay_cell *cell)
 		for (size_t p = 0; p < places->items.count; p++) {
 			value.keys[SN_KEY_REGION] = places->items.items[p].region;
 			value.value = values[i] * places->items.items[p].share;
-			value.error =
-				errors[i] > 0 ? errors[i] * places->items.items[p].share : NAN;
+			value.open = errors[i] * places->items.items[p].share;
+			value.error = errors[i] > 0 ? value.open : NAN;
 			sn_tables_add(r->tables, &value);
 		}
 	}
@@ -515,6 +532,7 @@ const struct sn_source sn_source_caches = {
 		"a run of sonde trace, and a model of the processor (--arch); with --phase a start of its own (--restarts)",
 	.costs = "a fifth of the CPU time, and the replay of what was recorded",
 	.option = "trace",
+	.needs_of = needs_of,
 	.gives = given,
 	.counts = counts,
 	.collect = caches_collect,

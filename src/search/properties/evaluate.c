@@ -103,7 +103,11 @@ static struct sn_prop_value metric_value(struct sn_evaluator *ev, const struct s
 	else if (keys[SN_KEY_PROCESS] == SN_ALL && !e->is_over_all)
 		keys[SN_KEY_PROCESS] = ev->keys[SN_KEY_PROCESS];
 	sum = sum_find(ev, e->request, keys);
-	return sum ? number(sum->value) : unknown;
+	if (!sum)
+		return unknown;
+	if (sum->open > 0 && e->request < SN_NEEDS_MAX)
+		ev->ranged[e->request] = 1;
+	return number(sum->value + (ev->at_most ? sum->open : 0));
 }
 
 /* The keys of the context that a metric has, its process too. */
@@ -606,6 +610,7 @@ static void context_enter(struct sn_evaluator *ev, const struct sn_property *pro
 	ev->keys = keys;
 	ev->request_columns = columns_of(ev, property);
 	memset(ev->missing, 0, sizeof(ev->missing));
+	memset(ev->ranged, 0, sizeof(ev->ranged));
 	memset(ev->is_set, 0, property->slot_count * sizeof(*ev->is_set));
 	for (size_t i = 0; i < property->contexts.count; i++) {
 		ev->slots[i] =
@@ -731,6 +736,28 @@ static void weigh(struct sn_evaluator *ev, struct sn_verdict *out)
 	out->confidence = clamped(guarded_value(ev, &ev->property->confidence, condition_holds));
 }
 
+/* What is not proven, or hardly costs anything, with the lower ends of ranges is asked again with their upper ends. */
+static void upper_ends_weigh(struct sn_evaluator *ev, struct sn_verdict *out)
+{
+	bool condition_holds[SN_PROP_CONDITIONS_MAX] = { 0 };
+	uint8_t ranged[sizeof(ev->ranged)];
+	struct sn_verdict most;
+
+	memcpy(ranged, ev->ranged, sizeof(ranged));
+	if (!memchr(ranged, 1, sizeof(ranged)) || out->state == SN_NOT_MEASURABLE)
+		return;
+	ev->at_most = true;
+	context_enter(ev, ev->property, out->keys);
+	if (conditions_evaluate(ev, condition_holds, &most) == SN_PROVEN)
+		out->severity_at_most = severity_if_it_holds(ev);
+	out->is_range = !isnan(out->severity_at_most);
+	ev->at_most = false;
+	if (out->state == SN_NOT_PROVEN && out->is_range)
+		out->state = SN_NOT_MEASURABLE;
+	context_enter(ev, ev->property, out->keys);
+	memcpy(ev->missing, ranged, sizeof(ranged));
+}
+
 static void evidence_evaluate(struct sn_evaluator *ev, struct sn_verdict *out)
 {
 	const sn_prop_named_vec *evidence = &ev->property->evidence;
@@ -760,12 +787,14 @@ void sn_property_evaluate(struct sn_evaluator *ev, const struct sn_property *pro
 	context_enter(ev, property, out->keys);
 	if (property->when)
 		when = evaluate(ev, property->when);
-	if (!when.is_known)
+	if (!when.is_known) {
 		out->state = SN_NOT_MEASURABLE;
-	else if (holds(when))
+	} else if (holds(when)) {
 		weigh(ev, out);
+		upper_ends_weigh(ev, out);
+	}
 	for (uint32_t i = 0; i < property->requests.count && i < SN_NEEDS_MAX; i++)
-		if (out->state == SN_NOT_MEASURABLE && ev->missing[i])
+		if ((out->state == SN_NOT_MEASURABLE || out->is_range) && ev->missing[i])
 			out->needs[out->need_count++] = i;
 	evidence_evaluate(ev, out);
 }

@@ -31,9 +31,11 @@ struct sn_verdict {
 	double severity, confidence; /* 0..1 (a rate: of any size); NaN: unknown, or not proven */
 	double rate; /* the property's own ratio; NaN: it states none, unknown, or not proven */
 	double severity_unclamped; /* above 1 where the property claims too much */
-	double severity_at_most;   /* of what is not measurable: what it would be; NaN: unknown */
+	/* what it would be of what is not measurable; what it is at most of what is known as a range; NaN: unknown */
+	double severity_at_most;
+	bool is_range; /* severity_at_most is with the upper ends of values that are known as ranges */
 	const struct sn_prop_value *evidence; /* by the property's evidence; until the next one */
-	uint32_t needs[SN_NEEDS_MAX]; /* requests without a value, of what is not measurable */
+	uint32_t needs[SN_NEEDS_MAX];	      /* requests without a value, or that are ranges */
 	uint32_t need_count;
 };
 

@@ -22,6 +22,8 @@ struct sn_evaluator {
 	struct sn_prop_value slots[SN_PROP_NAMES_MAX];
 	bool is_set[SN_PROP_NAMES_MAX];
 	uint8_t missing[SN_NEEDS_MAX]; /* by request */
+	uint8_t ranged[SN_NEEDS_MAX];  /* by request: asked for, and known as a range */
+	bool at_most;		       /* a range counts as its upper end */
 	struct sn_prop_value *evidence;
 	size_t evidence_room;
 	const uint32_t *request_columns; /* of the property */

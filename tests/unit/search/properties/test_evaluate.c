@@ -67,6 +67,52 @@ TEST(a_rate_is_the_severity_where_it_is_asked_for_and_stated)
 	sn_library_free(library);
 }
 
+/* Own time of `a` is 2 s and may be `open_s` more. */
+static struct sn_verdict verdict_of_range(const struct sn_library *library, const char *name,
+					  double open_s)
+{
+	uint32_t keys[SN_KEYS] = { 0, SN_ALL, 0, SN_ALL, SN_ALL, SN_ALL, SN_ALL };
+	struct sn_tables *tables = NULL;
+	struct sn_evaluator *evaluator;
+	struct sn_verdict verdict = { 0 };
+
+	if (sn_tables_read_memory("t", tables_text, strlen(tables_text), &tables, NULL) != SN_OK)
+		return verdict;
+	tables->values.items[0].open = open_s / 4;
+	tables->values.items[1].open = open_s * 3 / 4;
+	evaluator = sn_evaluator_new(tables, SN_SEVERITY_LOST);
+	sn_property_evaluate(evaluator, sn_library_find(library, name), keys, &verdict);
+	sn_evaluator_free(evaluator);
+	sn_tables_free(tables);
+	return verdict;
+}
+
+TEST(what_a_range_leaves_open_is_neither_proven_nor_false)
+{
+	static const char *const properties =
+		"property P(r: region) { let lost = own(r); condition lost > 3 s; confidence 1; severity lost / 10 s; }\n"
+		"property Q(r: region) { condition own(r) > 1 s; confidence 1; severity own(r) / 10 s; }\n"
+		"property W(r: region) { when own(r) > 9 s; condition own(r) > 3 s; confidence 1; severity 0.5; }";
+	struct sn_library *library = sn_library_new();
+	struct sn_verdict verdict;
+
+	sn_library_add_memory(library, "f", properties, strlen(properties));
+	sn_library_settle(library);
+	REQUIRE(sn_library_find(library, "P") && sn_library_find(library, "W"));
+	verdict = verdict_of_range(library, "P", 0.8);
+	CHECK(verdict.state == SN_NOT_PROVEN && !verdict.is_range);
+	verdict = verdict_of_range(library, "P", 2);
+	CHECK(verdict.state == SN_NOT_MEASURABLE && verdict.is_range && verdict.need_count == 1);
+	CHECK_REAL(verdict.severity_at_most, 0.4, 1e-12);
+	verdict = verdict_of_range(library, "Q", 2);
+	CHECK(verdict.state == SN_PROVEN && verdict.is_range);
+	CHECK_REAL(verdict.severity, 0.2, 1e-12);
+	CHECK_REAL(verdict.severity_at_most, 0.4, 1e-12);
+	verdict = verdict_of_range(library, "W", 2); /* it is not asked at all */
+	CHECK(verdict.state == SN_NOT_PROVEN && !verdict.is_range);
+	sn_library_free(library);
+}
+
 static void explain(struct sn_evaluator *evaluator, const struct sn_verdict *verdict,
 		    struct sn_text *out)
 {
