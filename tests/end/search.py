@@ -313,6 +313,13 @@ def strategies(t, reference):
     for output, abi in (('mine.so', 'SONDE_STRATEGY_ABI'), ('old.so', '99')):
         done = t.command('gcc', '-shared', '-fPIC', f'-DABI={abi}', '-Wall', '-Werror', '-I', INCLUDE, 'mine.c', '-o', output)
         t.equal(done.returncode, 0, f'{output} is built with the header alone')
+    manual = open(os.path.join(HERE, '..', '..', 'docs', 'manual', 'search.md')).read()
+    with open('manual.c', 'w') as out:
+        out.write(manual.split('```c\n')[1].split('```')[0])
+    done = t.command('gcc', '-shared', '-fPIC', '-Wall', '-Werror', '-I', INCLUDE, 'manual.c', '-o', 'manual.so')
+    found, done = search(t, '-e', 'team.run', '--strategy', './manual.so', '--threshold', '0.01')
+    t.check(done.returncode == 0 and len(found['steps']) > 1 and any(r['property'] == 'HotRegion' and r['path'][1:] for r in found['properties']),
+            'the strategy of the manual finds what is hot', done.stderr, found.get('steps'))
     found, done = search(t, '-e', 'team.run', '--strategy', './mine.so', '--threshold', '0')
     t.check(done.returncode == 0 and found['strategy'] == 'mine' and len(found['steps']) == 2, 'a strategy from outside', done.stderr)
     done = t.run('search', '-e', 'team.run', '--strategy', './old.so')

@@ -232,13 +232,16 @@ def no_more_starts(t, churn):
 def budget(t, churn):
     done = t.run('search', '--format', 'json', '--budget', '0.000001', churn, 'words')
     found = json.loads(done.stdout)
-    t.check(starts() == 2 and re.search(r'values of heap are refused: measuring them took [0-9.]+ % of the CPU time, more than the budget of 0.00 %', done.stderr),
+    t.check(starts() == 2 and re.search(r'values of heap are refused: measuring them took [0-9.]+ % of the CPU time, more than the budget of 0.00 %; --budget 0\.\d\d takes them', done.stderr),
             'what costs more than the budget is refused, with what it cost', done.stderr)
     missing = [m for m in found['not_measurable'] if m['property'] == 'HeapChurn']
     t.check(missing and "'heap', which costs more than --budget allows" in missing[0]['reason'] and not any(r['property'] == 'HeapChurn' for r in found['properties']),
             'and what needs it is named', missing)
     t.check(found['steps'][0]['overhead_share'] > .000001, 'the step has its cost', found['steps'][0])
-    done = t.run('search', '--format', 'json', '--threshold', '0.1', t.compile(MIXED, '-O1', '-g', output='./mixed'))
+    caches = [m['reason'] for m in found['not_measurable'] if m['property'] == 'LC1MissRate']
+    t.check('no start for caches: ' not in done.stderr or (caches and 'which no hot loop of this program can give' in caches[0]),
+            'what no hot loop can give asks for no further run', caches)
+    done = t.run('search', '--format', 'json', '--threshold', '0.02', t.compile(MIXED, '-O1', '-g', output='./mixed'))
     found = json.loads(done.stdout)
     rows = [r for r in found['properties'] if r['property'] == 'HeapChurn' and 'heap' in r['sources']]
     made = [int(text.split()[1]) for text in done.stderr.splitlines() if text.startswith('calls ')]
@@ -302,6 +305,9 @@ def late_sender(t):
             late[0]['evidence']['seconds'] <= late[0]['evidence']['elapsed_seconds'] and late[0]['evidence']['late_rank'] == '0' and
             'mpi' in late[0]['sources'], 'rank 1 waits for what rank 0 sends late, in take', done.stderr,
             [(r['property'], r['processes'], r['evidence'], r['path'][-1:]) for r in found['properties']])
+    text = t.run('search', '-e', found['experiment'], '--budget', '1', '--threshold', '0.0005')
+    t.check(re.search(r'for messages that were sent late, longest for those of rank 0.*\n +hint: see what that rank does', text.stdout + text.stderr),
+            'and people are told which rank is late', text.stdout)
     t.check(not any(r['property'] == 'OverloadedMaster' for r in found['properties']), 'of two ranks none is a master')
     missing = [m['property'] for m in found['not_measurable']]
     t.check('LateReceiver' not in missing and 'EarlyScan' not in missing, 'what the trace never saw is none, and not unknown', missing)
@@ -319,6 +325,13 @@ def outputs(t, churn):
     t.check(xml.etree.ElementTree.fromstring(done.stdout) is not None and done.returncode == 1,
             'XML is a document; --check counts', done.returncode, done.stderr)
     t.check(done.stderr.startswith('start ') and 'sonde:' not in done.stderr, '-q is quiet', done.stderr)
+
+
+def failures(t):
+    app = t.compile('int main(void)\n{\n\tfor (volatile int i = 0; i < 100000000; i++)\n\t\t;\n\treturn 3;\n}\n', '-O1', output='./fails')
+    done = t.run('search', app)
+    t.check(done.returncode == 0 and 'The program ended with status 3\n' in done.stderr, 'a program that failed is said to', done.stderr)
+    t.check("caches, which no hot loop of this program can give" in done.stderr, 'and a loop without memory needs no trace of it', done.stderr)
 
 
 def words(t):
@@ -359,6 +372,7 @@ def main():
     small_writes(t)
     leaks(t)
     outputs(t, churn)
+    failures(t)
     words(t)
     nothing(t)
     t.done()

@@ -374,6 +374,17 @@ def resumed(t, app):
     done = t.run('search', '--resume', 'killed.run', '--format', 'json')
     again = json.loads(done.stdout or '{}')
     t.check(done.returncode == 0 and again.get('steps') and again['exit_status'] is None, 'so does one whose front was killed', done.stderr)
+    front = subprocess.Popen([t.sonde, 'search', '--phase', 'step', '-o', 'goes_on.run', app, '100000'], stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL, start_new_session=True)
+    while 'measured' not in (open('goes_on.run/search.spool').read() if os.path.exists('goes_on.run/search.spool') else '') and front.poll() is None:
+        time.sleep(.02)
+    front.kill()
+    front.wait()
+    done = t.run('search', '--resume', 'goes_on.run', '--format', 'json')
+    os.killpg(front.pid, signal.SIGKILL)
+    again = json.loads(done.stdout or '{}')
+    t.check('measures on' in done.stderr and 'lost' not in done.stderr and again['agents']['lost'] == 0 and not again['complete'],
+            'while the program runs its agent is not lost, and the result not complete', done.stderr, again.get('agents'))
     t.run('search', '--restarts', '0', '-o', 'plain.run', app, '5')
     done = t.run('search', '--resume', 'plain.run')
     t.check(done.returncode == 3 and "'sonde search -e plain.run' searches" in done.stderr, 'without --phase a sentence says what does it', done.stderr)

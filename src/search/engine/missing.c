@@ -3,9 +3,17 @@
 #include "search/engine/search.h"
 #include "search/evidence/sources.h"
 
-bool sn_search_is_refused(const struct sn_search *s, const struct sn_metric *metric, size_t need)
+void sn_search_need_add(const struct sn_search *s, const struct sn_metric *metric, size_t need,
+			struct sn_text *out)
 {
-	return s->refused & sn_source_bit(metric->needs.items[need], metric->name);
+	const char *source = metric->needs.items[need];
+
+	if (s->refused & sn_source_bit(source, metric->name))
+		sn_text_add(out, "costs more than --budget allows");
+	else if (s->barren & sn_source_bit(source, metric->name))
+		sn_text_add(out, "no hot loop of this program can give");
+	else
+		sn_source_requirement_add(out, source, metric->name);
 }
 
 void sn_not_measurable_reason(const struct sn_search *s, const struct sn_not_measurable *missing,
@@ -32,10 +40,7 @@ void sn_not_measurable_reason(const struct sn_search *s, const struct sn_not_mea
 	for (size_t i = 0; i < metric->needs.count; i++) {
 		sn_text_addf(out, "%s '%s', which ", is_first ? " comes from" : ", or from",
 			     metric->needs.items[i]);
-		if (sn_search_is_refused(s, metric, i))
-			sn_text_add(out, "costs more than --budget allows");
-		else
-			sn_source_requirement_add(out, metric->needs.items[i], metric->name);
+		sn_search_need_add(s, metric, i, out);
 		is_first = false;
 	}
 	if (is_first)

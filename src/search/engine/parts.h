@@ -13,9 +13,9 @@ const char *sn_search_experiment_name(const struct sn_search *search);
 uint64_t sn_candidate_hash(const struct sonde_strategy_candidate *what);
 /** Loads the strategy of the options. */
 sn_status sn_search_load(struct sn_search *search, struct sn_error *err);
-/** Whether a need of a metric was measured and refused: it cost more than the budget allows. */
-bool sn_search_is_refused(const struct sn_search *search, const struct sn_metric *metric,
-			  size_t need);
+/** Adds what a need of a metric asks for, or why this search could not have it. */
+void sn_search_need_add(const struct sn_search *search, const struct sn_metric *metric, size_t need,
+			struct sn_text *out);
 /** The ends of a severity's 95 % interval; a rate has no upper bound. */
 double sn_finding_low(const struct sn_finding *finding);
 double sn_finding_high(const struct sn_search *search, const struct sn_finding *finding);

@@ -144,7 +144,8 @@ struct sn_search {
 	struct sn_search_results results; /* of agents that send them */
 	bool is_partial;		  /* agents did not come to their end */
 	uint32_t
-		refused; /* bit i: sn_sources[i] was measured and cost more than the budget allows */
+		refused, /* bit i: sn_sources[i] was measured and cost more than the budget allows */
+		barren; /* bit i: no hot loop can run as a copy that sn_sources[i] would have values of */
 	int exit_status; /* of the program's last start; -1: unknown */
 };
 

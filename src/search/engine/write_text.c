@@ -154,10 +154,7 @@ static void missing_source(const struct sn_search *s, const struct sn_not_measur
 	}
 	for (size_t i = 0; metric && i < metric->needs.count; i++) {
 		sn_text_addf(out, "%s%s, which ", i ? "; or " : "needs ", metric->needs.items[i]);
-		if (sn_search_is_refused(s, metric, i))
-			sn_text_add(out, "costs more than --budget allows");
-		else
-			sn_source_requirement_add(out, metric->needs.items[i], metric->name);
+		sn_search_need_add(s, metric, i, out);
 	}
 	if (!metric || !metric->needs.count)
 		sn_text_add(out, "gives no number");
@@ -337,6 +334,8 @@ void sn_search_write_text(const struct sn_search *s, FILE *out)
 			"until then\n\n",
 			s->exit_status, s->exit_status - SIGNALLED,
 			strsignal(s->exit_status - SIGNALLED));
+	else if (s->exit_status > 0)
+		fprintf(out, "The program ended with status %d\n\n", s->exit_status);
 	fprintf(out,
 		s->options.severity == SN_SEVERITY_RATE
 			? "By rate, as each property defines it; what has none is time lost, as a share "

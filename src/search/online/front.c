@@ -30,7 +30,8 @@ struct sn_online_front {
 	struct sn_text experiment_path;
 	uint64_t watched; /* bytes of the spool */
 	double watched_s;
-	double ran_s; /* the program */
+	double ran_s;	 /* the program */
+	bool is_at_work; /* the agent measures on: what there is until now is asked for */
 	struct sn_again again;
 };
 
@@ -128,6 +129,10 @@ static sn_status nothing_measured(const struct sn_online_front *f, struct sn_err
 	const char *name = f->phase.name.chars;
 	const struct sn_spool_end *end = &f->spool.end;
 
+	if (f->is_at_work)
+		return sn_error_set(err, SN_ERR_NO_DATA,
+				    "search: the agent that measures '%s' has measured nothing yet",
+				    name);
 	if (!f->spool.has_ended)
 		return sn_error_set(err, SN_ERR_NO_DATA,
 				    "search: the agent that measures '%s' was killed before it had "
@@ -186,9 +191,10 @@ static void agents_tell(const struct sn_online_front *f, struct sn_search *searc
 {
 	search->agents = (struct sn_search_agents){ .hosts = 1,
 						    .joined = f->spool.agents.count > 0,
-						    .lost = !f->spool.has_ended,
+						    .lost = !f->spool.has_ended && !f->is_at_work,
 						    .restarted = f->spool.restarted,
 						    .refused = f->spool.end.refused };
+	search->is_partial |= f->is_at_work;
 	if (search->agents.lost && !f->options->is_quiet)
 		fprintf(stderr,
 			"sonde: the agent was lost; the result is of what it had measured\n");
@@ -315,7 +321,8 @@ sn_status sn_phases_again(const struct sn_online_options *options, const char *f
 	if (status != SN_OK)
 		return status;
 	sn_spool_read(folder, &f->spool);
-	if (!f->spool.has_ended && is_any_at_work(&f->spool) && !options->is_quiet)
+	f->is_at_work = !f->spool.has_ended && is_any_at_work(&f->spool);
+	if (f->is_at_work && !options->is_quiet)
 		fprintf(stderr,
 			"sonde: the program still runs, and its agent measures on; this command then has the "
 			"rest\n");

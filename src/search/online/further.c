@@ -79,10 +79,7 @@ static void start_join(struct further *f, const char *path, uint32_t source)
 	/* what copies of loops count does not change with what it costs */
 	if (took > sn_source_cost_most(s, f->budget) && !sn_copies_are_asked(s->option)) {
 		if (!f->is_quiet)
-			fprintf(stderr,
-				"sonde: values of %s in '%s' are refused: measuring them took %.2f %% of the CPU "
-				"time, more than the budget of %.2f %%\n",
-				s->name, path, 100 * took, 100 * f->budget);
+			sn_online_refusal_tell(s->name, path, took, f->budget);
 	} else {
 		if (!f->is_quiet)
 			fprintf(stderr, "sonde: values of %s are those of '%s'\n", s->name, path);

@@ -1,5 +1,6 @@
 /* Which kind of search a program has. */
 #include <signal.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,6 +34,19 @@ void sn_online_death_tell(const struct sn_online_options *options, int exit_code
 		fprintf(stderr,
 			"sonde: the program died of signal %d (%s); the result is of its run until then\n",
 			signal, strsignal(signal));
+}
+
+void sn_online_refusal_tell(const char *source, const char *path, double share, double budget)
+{
+	char whose[512] = "";
+
+	if (path)
+		snprintf(whose, sizeof(whose), " in '%.500s'", path);
+	/* another start costs a little more or less */
+	fprintf(stderr,
+		"sonde: values of %s%s are refused: measuring them took %.2f %% of the CPU time, more than "
+		"the budget of %.2f %%; --budget %.2f takes them, of a program that is slowed so much\n",
+		source, whose, 100 * share, 100 * budget, fmin(1, ceil(120 * share) / 100));
 }
 
 void sn_online_free(struct sn_online *online)

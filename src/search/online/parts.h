@@ -101,6 +101,8 @@ sn_status sn_phases_again(const struct sn_online_options *options, const char *f
 			  struct sn_online *out, struct sn_error *err);
 /** That a program died of a signal is said, by its exit code as the shell has it. */
 void sn_online_death_tell(const struct sn_online_options *options, int exit_code);
+/** That values of a source are refused is said, with the budget that would take them; `path`: of which start, or NULL. */
+void sn_online_refusal_tell(const char *source, const char *path, double share, double budget);
 void sn_online_front_free(struct sn_online_front *front);
 sn_status sn_online_phases(const struct sn_online_options *options, struct sn_online *out,
 			   struct sn_error *err);

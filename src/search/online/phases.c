@@ -149,10 +149,7 @@ static bool is_refused(struct sn_executions *s, const struct sn_experiment *e, u
 	if (share <= s->options->budget)
 		return false;
 	if (!s->options->is_quiet && !(s->refused & 1u << source))
-		fprintf(stderr,
-			"sonde: values of %s are refused: measuring them took %.2f %% of the CPU time, "
-			"more than the budget of %.2f %%\n",
-			sn_sources[source]->name, 100 * share, 100 * s->options->budget);
+		sn_online_refusal_tell(sn_sources[source]->name, NULL, share, s->options->budget);
 	s->refused |= 1u << source;
 	return true;
 }

@@ -203,10 +203,7 @@ static bool is_refused(const struct restart *r, struct sn_search *search,
 		if (sn_sources[i] == source)
 			search->refused |= 1u << i;
 	if (!r->options->is_quiet)
-		fprintf(stderr,
-			"sonde: values of %s are refused: measuring them took %.2f %% of the CPU time, "
-			"more than the budget of %.2f %%\n",
-			source->name, 100 * overhead_share, 100 * r->options->budget);
+		sn_online_refusal_tell(source->name, NULL, overhead_share, r->options->budget);
 	return true;
 }
 
@@ -232,8 +229,9 @@ static void values_join(struct restart *r, struct sn_search *search, const char 
 }
 
 /* Loops that run as copies have to be found first; false: there are none. */
-static bool copies_prepare(const struct restart *r, const struct sn_source *source,
-			   struct sn_copies *copies, struct sn_record_options *options)
+static bool copies_prepare(const struct restart *r, struct sn_search *search,
+			   const struct sn_source *source, struct sn_copies *copies,
+			   struct sn_record_options *options)
 {
 	struct sn_error err;
 
@@ -243,6 +241,9 @@ static bool copies_prepare(const struct restart *r, const struct sn_source *sour
 		return true;
 	if (!r->options->is_quiet)
 		fprintf(stderr, "sonde: no start for %s: %s\n", source->name, err.sentence);
+	for (uint32_t i = 0; sn_sources[i]; i++)
+		if (sn_sources[i] == source)
+			search->barren |= 1u << i;
 	return false;
 }
 
@@ -264,7 +265,7 @@ static void source_measure(struct restart *r, struct sn_search *search,
 	struct sn_copies copies = { 0 };
 	struct sn_error err;
 
-	if (!copies_prepare(r, source, &copies, &options) || !may_start(r, source->name)) {
+	if (!copies_prepare(r, search, source, &copies, &options) || !may_start(r, source->name)) {
 		sn_copies_free(&copies);
 		return;
 	}
