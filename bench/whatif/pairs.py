@@ -34,7 +34,7 @@ PAIRS = {
     'horner': (CHAIN, PLAIN, ['-DAFTER=1'] + PLAIN),
     'divide_l1': ({'division'}, PLAIN, ['-DAFTER=1'] + PLAIN), 'divide_ram': ({'division'}, PLAIN, ['-DAFTER=1'] + PLAIN),
     'root': ({'division'}, PLAIN, ['-DAFTER=1'] + PLAIN), 'remainder': ({'division', 'slow instructions'}, PLAIN, ['-DAFTER=1'] + PLAIN),
-    'transpose': (NEAR, PLAIN, ['-DAFTER=1'] + PLAIN), 'product': (NEAR, PLAIN, ['-DAFTER=1'] + PLAIN),
+    'transpose': (NEAR, PLAIN, ['-DAFTER=1'] + PLAIN), 'product': (NEAR | {'strides'}, PLAIN, ['-DAFTER=1'] + PLAIN),
     'columns': (NEAR, PLAIN, ['-DAFTER=1'] + PLAIN), 'blocked_sweeps': (NEAR, PLAIN, ['-DAFTER=1'] + PLAIN),
     'structures': (NEAR, PLAIN, ['-DAFTER=1'] + PLAIN), 'list': (NEAR, PLAIN, ['-DAFTER=1'] + PLAIN),
     'smaller_types': (NEAR, PLAIN, ['-DSMALL'] + PLAIN), 'fused': ('dl1', PLAIN, ['-DAFTER=1'] + PLAIN),

@@ -460,7 +460,7 @@ static double speedup_at_its_level(const struct judge *j, double speedup)
  * known how many independent ones there can be. */
 static void trust_near(struct judge *j, struct sn_loop_advice *advice)
 {
-	double sure = speedup_at_its_level(j, advice->range.high) / MODEL_ERROR;
+	double sure = speedup_at_its_level(j, advice->speedup) / MODEL_ERROR;
 
 	if (may_cross_lines(j, advice->subject)) {
 		sure /= 2;
@@ -476,6 +476,30 @@ static void trust_near(struct judge *j, struct sn_loop_advice *advice)
 				advice->for_it);
 }
 
+static bool is_on_layout(const char *subject)
+{
+	return !strcmp(subject, "strides") || !strcmp(subject, "array of structures");
+}
+
+/* Data that go to neighbours are nearer, but no nearer than first-level cache; if they are that near already, an
+ * interchange may break a chain, and no more. */
+static void bound_by_locality(struct judge *j, struct sn_loop_advice *advice)
+{
+	const struct sn_variant_figure *dl1 = &j->figures[SN_VARIANT_DL1];
+	double chain = main_path(j) && main_path(j)->chain_is_reduction &&
+				       !strcmp(advice->subject, "strides")
+			       ? main_path(j)->variants[SN_VARIANT_NO_DEPENDENCE].speedup
+			       : 1;
+	double most = dl1->speedup_range.high * VARIANT_ERROR * chain;
+
+	if (!(most < advice->range.high))
+		return;
+	advice->range.high = fmax(1, most);
+	advice->speedup = fmin(advice->speedup, advice->range.high);
+	advice->against =
+		sn_arena_printf(&j->out->arena, "%s: neighbours bring no more", dl1_words(j));
+}
+
 static void add_static_advice(struct judge *j)
 {
 	for (size_t i = 0; j->known->advice && i < j->known->advice->count; i++) {
@@ -484,14 +508,19 @@ static void add_static_advice(struct judge *j)
 						 .subject = from->subject,
 						 .sentence = from->sentence,
 						 .speedup = from->speedup,
-						 .range = { from->sure_speedup, from->speedup },
+						 .range = { from->sure_speedup,
+							    sn_advice_most(from) },
 						 .for_it = from->evidence };
 
-		if (!isnan(advice.speedup) && reach_of(j) == REACH_FAR)
+		if (!isnan(advice.speedup) && is_on_layout(advice.subject)) {
+			if (reach_of(j) != REACH_UNKNOWN)
+				bound_by_locality(j, &advice);
+		} else if (!isnan(advice.speedup) && reach_of(j) == REACH_FAR) {
 			bound_by_waiting(j, &advice);
-		if (!isnan(advice.speedup) && reach_of(j) == REACH_NEAR &&
-		    !is_chain_disproved(j, advice.subject))
+		} else if (!isnan(advice.speedup) && reach_of(j) == REACH_NEAR &&
+			   !is_chain_disproved(j, advice.subject)) {
 			trust_near(j, &advice);
+		}
 		if (!isnan(advice.speedup) && is_bounded_by_free_arithmetic(j, advice.subject))
 			bound_by_free_arithmetic(j, &advice);
 		advice.range.low = fmin(advice.range.low, advice.range.high);

@@ -88,10 +88,13 @@ const struct sn_whatif_loop *sn_whatif_hint(const struct sn_whatif *w, struct sn
 		     w->profile->program->loops.items[hint.loop->loop].code->label, hint.loop->rank,
 		     hint.advice->sentence);
 	if (hint.advice->speedup > 1.005)
-		sn_text_addf(
-			out, " By the model %s for the loop, %s for the program%s.",
-			sn_speedup_print(hint.advice->sure_speedup, hint.advice->speedup, loop),
-			sn_speedup_print(hint.sure, hint.most, program),
-			hint.loop->doubts ? ", with doubts" : "");
+		sn_text_addf(out, " By the model %s for the loop, %s for the program%s.",
+			     sn_speedup_print(hint.advice->sure_speedup,
+					      sn_advice_most(hint.advice), loop),
+			     sn_speedup_print(
+				     hint.sure,
+				     sn_amdahl(hint.loop->user_share, sn_advice_most(hint.advice)),
+				     program),
+			     hint.loop->doubts ? ", with doubts" : "");
 	return hint.loop;
 }

@@ -130,6 +130,32 @@ for subject, (with_it, flags, confidence, without, other_flags) in CASES.items()
             piece['sentence'].endswith('.'), f'{subject}: said where it holds', got)
     got = advice(without, other_flags)
     t.check(subject not in got, f'{subject}: not said where it does not', got)
+
+# ---- gains that are named as far as something honest can be said ----
+def gains(body, subject, flags=BASE):
+    """(in RAM, in L1, at most) and the evidence."""
+    piece = advice(body, flags)[subject]
+    return [piece[k] for k in ('sure_speedup', 'speedup', 'most_speedup')], piece['evidence']
+
+
+got, why = gains('void f(float *restrict y, const float *restrict x, long n) '
+                 '{ for (long i = 0; i < n; i++) y[i] = (float)((double)x[i] * 0.3 + 1.1); }', 'conversions')
+t.check(1 <= got[0] <= got[1] == got[2] and 1.3 < got[1] < 2 and 'floating-point types' in why, 'two conversions of four operations cost a third', got, why)
+got, why = gains('void f(double *restrict y, const int *restrict x, long n) { for (long i = 0; i < n; i++) y[i] = x[i] * 0.3; }', 'conversions')
+t.check(got == [None] * 3 and 'integers' in why and 'not seen' in why, 'what takes the place of integers is not known', got, why)
+got, why = gains(CASES['vectorize integers'][0], 'vectorize integers')
+t.check(1 <= got[0] < got[1] == got[2] and 8 < got[1] < 32, 'sixteen integers at a time', got, why)
+got, why = gains('unsigned f(const unsigned char *x, long n) { unsigned s = 0; for (long i = 0; i < n; i++) s += x[i] > 100 ? x[i] : 0; return s; }',
+                 'vectorize integers')
+t.check(got[0] <= got[1] < got[2] < 64 and 'narrow' in why, 'bytes may stay bytes, but not their sum', got, why)
+for body, reason in (('long f(const int *a, int k, long n) { for (long i = 0; i < n; i++) if (a[i] == k) return i; return -1; }', 'leaves early'),
+                     ('void f(unsigned *restrict a, const unsigned *restrict b, long n) { for (long i = 0; i < n; i++) a[i] = __builtin_bswap32(b[i]); }',
+                      'no vector form')):
+    got, why = gains(body, 'vectorize integers', BASE + ['-mno-movbe'])
+    t.check(got == [None] * 3 and 'the gain is not known' in why and reason in why, f'integers: {reason}', got, why)
+for subject in ('strides', 'array of structures'):
+    got, why = gains(CASES[subject][0], subject)
+    t.check(got[:2] == [1, 1] and got[2] > 1.2, f'{subject}: nothing in L1, but more with data from afar', got)
 for body, flags, name in (
         ('struct p { double x, y, z; }; double f(const struct p *p, long n) { double s = 0; '
          'for (long i = 0; i < n; i++) s += p[i].x * p[i].y * p[i].z; return s; }', BASE, 'all fields'),

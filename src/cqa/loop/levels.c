@@ -128,6 +128,36 @@ static double moved_cycles(const struct sn_bandwidths *b, enum sn_level level,
 	return cycles;
 }
 
+/* Whether another order of loops, or another layout, makes an access one to neighbours. */
+static bool can_be_contiguous(const struct sn_access *access)
+{
+	enum sn_stride_kind kind = sn_stride_kind_of(access);
+
+	return !access->is_irregular && !access->is_indirect &&
+	       (kind == SN_STRIDE_N || kind == SN_STRIDE_UNKNOWN);
+}
+
+/* The same, if what steps over memory went to neighbours: each element is moved once, and no more. */
+static double contiguous_cycles(const struct sn_bandwidths *b, enum sn_level level,
+				const struct sn_streams *streams)
+{
+	const struct sn_accesses *accesses = streams->accesses;
+	double cycles = 0;
+
+	for (size_t i = 0; i < streams->count; i++)
+		if (!can_be_contiguous(streams->items[i].first))
+			cycles += stream_cycles(b, level, &streams->items[i]);
+	for (size_t i = 0; i < accesses->count; i++) {
+		const struct sn_access *access = &accesses->items[i];
+
+		if (can_be_contiguous(access))
+			cycles += access->address.bytes /
+				  (access->is_store ? b->written_bytes_per_cycle[level]
+						    : b->bytes_per_cycle[level]);
+	}
+	return cycles;
+}
+
 /* The block with loads at irregular addresses as slow as the level; NULL if there are none. */
 static struct sn_insn *slowed(const struct sn_cqa_block *block, const struct sn_accesses *accesses,
 			      double more_cycles, struct sn_arena *arena)
@@ -249,6 +279,8 @@ void sn_cqa_levels_estimate(const struct sn_machine *machine,
 		loads = loads_on_chain(machine, path, accesses, arena, &rest);
 	path->loads_on_chain = (unsigned)loads;
 	path->level_cycles[SN_LEVEL_L1] = path->estimate.cycles;
+	path->contiguous_ram_cycles =
+		fmax(path->estimate.cycles, contiguous_cycles(bandwidths, SN_LEVEL_RAM, streams));
 	for (unsigned level = SN_LEVEL_L2; level < SN_LEVEL_COUNT; level++) {
 		double latency = bandwidths->latency_cycles[level];
 		double moved = moved_cycles(bandwidths, level, streams);

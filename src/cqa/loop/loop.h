@@ -34,6 +34,13 @@ struct sn_cqa_variant {
 	double ram_speedup; /* of the loop, where data come from RAM and its bandwidth stays */
 };
 
+/** A loop of integers on vectors. How wide its elements have to be is not seen in its code: as wide as the registers
+ * that hold them, or at best as wide as they lie in memory. */
+struct sn_integer_vectors {
+	struct sn_cqa_variant as_computed, as_stored; /* applicable: both */
+	const char *reason; /* why not (static); NULL: they are, or there is no question of it */
+};
+
 enum sn_level { SN_LEVEL_L1, SN_LEVEL_L2, SN_LEVEL_L3, SN_LEVEL_RAM, SN_LEVEL_COUNT };
 
 struct sn_cqa_path {
@@ -41,6 +48,9 @@ struct sn_cqa_path {
 	struct sn_cqa_estimate estimate;
 	struct sn_cqa_metrics metrics;
 	struct sn_cqa_variant variants[SN_VARIANT_COUNT];
+	struct sn_cqa_variant without_conversions; /* between floating-point types */
+	struct sn_integer_vectors integer_vectors;
+	double contiguous_ram_cycles; /* a pass from RAM, if accesses with a stride went to neighbours */
 	double level_cycles[SN_LEVEL_COUNT];
 	double moved_cycles[SN_LEVEL_COUNT]; /* that the level alone asks for: bandwidth, and
 						latency on the loop-carried dependence */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cqa/loop/loop.h"
+#include "cqa/loop/variant_parts.h"
 
 const char *const sn_variant_names[SN_VARIANT_COUNT] = { "clean", "fp_vector", "full_vector",
 							 "no_dependence", "next_bottleneck" };
@@ -47,7 +47,7 @@ static bool is_fp_work(const struct sn_insn *insn)
 	return sn_fp_operation_of(insn, &operation) || insn->is_vector_move;
 }
 
-static struct sn_cqa_block copy_block(const struct sn_cqa_block *block, struct sn_arena *arena)
+struct sn_cqa_block sn_variant_block(const struct sn_cqa_block *block, struct sn_arena *arena)
 {
 	struct sn_cqa_block out = *block;
 
@@ -56,7 +56,7 @@ static struct sn_cqa_block copy_block(const struct sn_cqa_block *block, struct s
 	return out;
 }
 
-static void set_variant(struct sn_cqa_variant *out, double original, double cycles)
+void sn_variant_set(struct sn_cqa_variant *out, double original, double cycles)
 {
 	out->is_applicable = true;
 	out->cycles = cycles < original ? cycles : original;
@@ -66,7 +66,7 @@ static void set_variant(struct sn_cqa_variant *out, double original, double cycl
 static void variant_clean(const struct sn_machine *machine, struct sn_cqa_path *path,
 			  struct sn_arena *arena)
 {
-	struct sn_cqa_block block = copy_block(&path->block, arena);
+	struct sn_cqa_block block = sn_variant_block(&path->block, arena);
 	double original = path->estimate.cycles;
 	bool *is_needed = sn_arena_array(arena, bool, path->block.count + 1);
 
@@ -78,8 +78,8 @@ static void variant_clean(const struct sn_machine *machine, struct sn_cqa_path *
 		    is_needed[i])
 			block.insns[block.count++] = path->block.insns[i];
 	block.accesses = sn_accesses_of(&block, arena);
-	set_variant(&path->variants[SN_VARIANT_CLEAN], original,
-		    sn_cqa_variant_cycles(machine, &block, NULL, original, arena));
+	sn_variant_set(&path->variants[SN_VARIANT_CLEAN], original,
+		       sn_cqa_variant_cycles(machine, &block, NULL, original, arena));
 }
 
 /* "addsd", "mulps" at another width -> the packed VEX form of `bytes` with its row; NULL if none.
@@ -113,7 +113,7 @@ static void scale(struct sn_insn *insn, float times)
 	insn->issued_uops *= times;
 }
 
-static void add_set(struct sn_insn *insn, uint32_t units, float count)
+void sn_variant_add_set(struct sn_insn *insn, uint32_t units, float count)
 {
 	if (units && count > 0 && insn->set_count < SN_ROW_SETS_MAX) {
 		insn->sets[insn->set_count++] = (struct sn_unit_set){ units, count };
@@ -122,8 +122,7 @@ static void add_set(struct sn_insn *insn, uint32_t units, float count)
 	}
 }
 
-/* Units of an insertion of one element (unpack). */
-static uint32_t shuffle_units(const struct sn_machine *machine)
+uint32_t sn_variant_shuffle_units(const struct sn_machine *machine)
 {
 	sn_form form;
 	const struct sn_row *row;
@@ -182,11 +181,12 @@ static void approximate(const struct sn_machine *machine, struct sn_insn *insn,
 	memcpy(insn->sets, estimate->sets, sizeof(insn->sets));
 	insn->fused_uops = insn->issued_uops = estimate->uops;
 	insn->latency = estimate->latency + 3 * multiply->latency;
-	add_set(insn, multiply->sets[0].units, products);
-	add_set(insn, shuffle_units(machine), others); /* as many units as a shuffle has */
+	sn_variant_add_set(insn, multiply->sets[0].units, products);
+	sn_variant_add_set(insn, sn_variant_shuffle_units(machine),
+			   others); /* as many units as a shuffle has */
 }
 
-static const struct sn_access *access_of(const struct sn_accesses *accesses, size_t insn)
+const struct sn_access *sn_variant_access_of(const struct sn_accesses *accesses, size_t insn)
 {
 	for (size_t i = 0; i < accesses->count; i++)
 		if (accesses->items[i].insn == insn)
@@ -202,9 +202,7 @@ struct widening {
 	uint32_t shuffles;
 };
 
-/* The accesses of one pass lie side by side and the next pass goes on where they end: each is one
- * element of an unrolled loop. */
-static bool is_contiguous(const struct sn_accesses *accesses, const struct sn_access *access)
+bool sn_variant_is_contiguous(const struct sn_accesses *accesses, const struct sn_access *access)
 {
 	int64_t stride = access->stride_bytes < 0 ? -access->stride_bytes : access->stride_bytes;
 	int64_t bytes = access->address.bytes;
@@ -277,9 +275,8 @@ static void charge_misalignment(const struct widening *w, struct sn_insn *insn,
 	sn_cqa_charge_memory(w->machine, insn, (1 + now) / (1 + before));
 }
 
-/* What the machine does for a move of `bytes` to or from memory, `times` over. */
-static void add_move(const struct sn_machine *machine, struct sn_insn *insn, unsigned bytes,
-		     bool is_store, float times)
+void sn_variant_add_move(const struct sn_machine *machine, struct sn_insn *insn, unsigned bytes,
+			 bool is_store, float times)
 {
 	static const char *const texts[][2] = { { "movss x,m32", "movss m32,x" },
 						{ "movsd x,m64", "movsd m64,x" },
@@ -294,7 +291,8 @@ static void add_move(const struct sn_machine *machine, struct sn_insn *insn, uns
 	if (sn_form_parse(text, strlen(text), &form))
 		row = sn_machine_row_exact(machine, form);
 	if (!row) {
-		add_set(insn, is_store ? machine->store_data_units : machine->load_units, times);
+		sn_variant_add_set(insn, is_store ? machine->store_data_units : machine->load_units,
+				   times);
 		return;
 	}
 	for (unsigned i = 0; i < row->set_count && insn->set_count < SN_ROW_SETS_MAX; i++)
@@ -309,9 +307,9 @@ static void add_move(const struct sn_machine *machine, struct sn_insn *insn, uns
 /* Memory of an instruction that now serves `factor` passes. */
 static void widen_memory(const struct widening *w, struct sn_insn *insn, size_t index)
 {
-	const struct sn_access *access = access_of(w->accesses, index);
+	const struct sn_access *access = sn_variant_access_of(w->accesses, index);
 	unsigned element = insn->memory[0].bytes, bytes = element;
-	bool is_unit = access && is_contiguous(w->accesses, access);
+	bool is_unit = access && sn_variant_is_contiguous(w->accesses, access);
 	bool is_same = access && sn_stride_kind_of(access) == SN_STRIDE_ZERO;
 	float times = (float)w->factor;
 
@@ -320,14 +318,14 @@ static void widen_memory(const struct widening *w, struct sn_insn *insn, size_t 
 	if (w->with_memory && is_unit)
 		bytes = element * w->factor;
 	if (insn->memory[0].is_load)
-		add_move(w->machine, insn, bytes, false, times);
+		sn_variant_add_move(w->machine, insn, bytes, false, times);
 	if (insn->memory[0].is_store)
-		add_move(w->machine, insn, bytes, true, times);
+		sn_variant_add_move(w->machine, insn, bytes, true, times);
 	if (w->with_memory && is_unit)
 		charge_misalignment(w, insn, access);
 	/* elements are put together or taken apart one by one */
 	if (times > 1)
-		add_set(insn, w->shuffles, times - 1);
+		sn_variant_add_set(insn, w->shuffles, times - 1);
 }
 
 static void widen(const struct widening *w, struct sn_insn *insn, size_t index)
@@ -428,8 +426,8 @@ static void load_anew(const struct sn_machine *machine, struct sn_cqa_block *blo
 
 	for (size_t i = 0; i < block->count && times; i++)
 		if (is_load(&block->insns[i])) {
-			add_move(machine, &block->insns[i], bytes, false,
-				 (float)times * (1 + (float)bytes / 64));
+			sn_variant_add_move(machine, &block->insns[i], bytes, false,
+					    (float)times * (1 + (float)bytes / 64));
 			return;
 		}
 }
@@ -438,8 +436,8 @@ static double widened_cycles(const struct sn_machine *machine, struct sn_cqa_pat
 			     struct sn_arena *arena, unsigned factor, bool with_memory)
 {
 	struct widening w = { machine, path->block.accesses, factor, with_memory,
-			      shuffle_units(machine) };
-	struct sn_cqa_block block = copy_block(&path->block, arena);
+			      sn_variant_shuffle_units(machine) };
+	struct sn_cqa_block block = sn_variant_block(&path->block, arena);
 	double chain = path->estimate.chain_cycles;
 
 	for (size_t i = 0; i < path->block.count; i++) {
@@ -497,7 +495,7 @@ static void set_vector(struct sn_cqa_path *path, enum sn_variant variant, double
 
 	if (path->widening < path->widening_of_machine)
 		cycles = fmax(cycles, original / path->widening);
-	set_variant(&path->variants[variant], original, cycles);
+	sn_variant_set(&path->variants[variant], original, cycles);
 }
 
 static void variants_vector(const struct sn_machine *machine, struct sn_cqa_path *path,
@@ -513,8 +511,8 @@ static void variants_vector(const struct sn_machine *machine, struct sn_cqa_path
 	if (!factor)
 		return;
 	if (factor == 1) {
-		set_variant(&path->variants[SN_VARIANT_FP_VECTOR], original, original);
-		set_variant(&path->variants[SN_VARIANT_FULL_VECTOR], original, original);
+		sn_variant_set(&path->variants[SN_VARIANT_FP_VECTOR], original, original);
+		sn_variant_set(&path->variants[SN_VARIANT_FULL_VECTOR], original, original);
 		return;
 	}
 	set_vector(path, SN_VARIANT_FP_VECTOR, widened_cycles(machine, path, arena, factor, false));
@@ -533,8 +531,9 @@ static void variants_of_bounds(struct sn_cqa_path *path)
 		if (i != estimate->bottleneck && estimate->bounds[i] > next)
 			next = estimate->bounds[i];
 	}
-	set_variant(&path->variants[SN_VARIANT_NO_DEPENDENCE], estimate->cycles, without_latency);
-	set_variant(&path->variants[SN_VARIANT_NEXT], estimate->cycles, next);
+	sn_variant_set(&path->variants[SN_VARIANT_NO_DEPENDENCE], estimate->cycles,
+		       without_latency);
+	sn_variant_set(&path->variants[SN_VARIANT_NEXT], estimate->cycles, next);
 }
 
 void sn_cqa_variants(const struct sn_machine *machine, struct sn_cqa_path *path,
@@ -546,6 +545,8 @@ void sn_cqa_variants(const struct sn_machine *machine, struct sn_cqa_path *path,
 	variant_clean(machine, path, arena);
 	variants_vector(machine, path, arena);
 	variants_of_bounds(path);
+	sn_cqa_variant_conversions(machine, path, arena);
+	sn_cqa_variant_integers(machine, path, arena);
 }
 
 /* What a load becomes in FP: a move between registers, which takes no unit and begins a value anew. */
@@ -579,7 +580,7 @@ double sn_cqa_arithmetic_cycles(const struct sn_cqa_loop *result)
 	path = &result->paths[result->main_path];
 	if (!path->block.count)
 		return NAN;
-	block = copy_block(&path->block, &arena);
+	block = sn_variant_block(&path->block, &arena);
 	for (size_t i = 0; i < path->block.count; i++) {
 		struct sn_insn insn = path->block.insns[i];
 

@@ -23,16 +23,20 @@ const char *sn_confidence_name(enum sn_confidence confidence)
 	return names[confidence];
 }
 
-void sn_advise(struct adviser *a, enum sn_confidence confidence, const char *subject,
-	       double speedup, const char *sentence, const char *evidence)
+struct sn_advice *sn_advise(struct adviser *a, enum sn_confidence confidence, const char *subject,
+			    double speedup, const char *sentence, const char *evidence)
 {
-	struct sn_advice advice = { confidence, subject, sentence,
-				    evidence,	speedup, sn_cqa_sure_speedup(a->result, speedup) };
+	struct sn_advice advice = { .confidence = confidence,
+				    .subject = subject,
+				    .sentence = sentence,
+				    .evidence = evidence,
+				    .speedup = speedup,
+				    .sure_speedup = sn_cqa_sure_speedup(a->result, speedup) };
 
 	if (!a->result->takes_c_options)
 		advice.sentence = sn_advice_without_options(&a->result->arena, sentence);
 	if (!advice.sentence)
-		return;
+		return NULL;
 	/* what a loop gains whose calls it leaves out is not shown by the model */
 	if (a->result->has_calls && !isnan(speedup)) {
 		advice.speedup = advice.sure_speedup = NAN;
@@ -42,6 +46,22 @@ void sn_advise(struct adviser *a, enum sn_confidence confidence, const char *sub
 	}
 
 	sn_vec_push(a->out, advice);
+	return &a->out->items[a->out->count - 1];
+}
+
+void sn_advise_up_to(struct adviser *a, enum sn_confidence confidence, const char *subject,
+		     double speedup, double most, const char *sentence, const char *evidence)
+{
+	struct sn_advice *advice = sn_advise(a, confidence, subject, speedup, sentence, evidence);
+
+	if (advice)
+		advice->most_speedup = most;
+}
+
+double sn_advice_most(const struct sn_advice *advice)
+{
+	return isnan(advice->speedup) ? advice->speedup
+				      : fmax(advice->speedup, advice->most_speedup);
 }
 
 bool sn_advice_is_worth(double speedup)
@@ -158,6 +178,20 @@ static void advise_division(struct adviser *a)
 		       a->path->estimate.bounds[SN_BOUND_DIVIDER]));
 }
 
+/* Accesses that go to neighbours: in L1 they cost the same, from RAM each element is moved once. Where loops are
+ * interchanged, a sum over the innermost one is no chain any more. */
+static double most_of_neighbours(const struct adviser *a, bool interchanges)
+{
+	const struct sn_cqa_path *path = a->path;
+	double gain = interchanges && path->chain_is_reduction &&
+				      a->result->bottleneck == SN_BOUND_LATENCY
+			      ? path->variants[SN_VARIANT_NO_DEPENDENCE].speedup
+			      : 1;
+	double ram = path->level_cycles[SN_LEVEL_RAM] / path->contiguous_ram_cycles;
+
+	return fmax(gain, ram);
+}
+
 static void advise_layout(struct adviser *a)
 {
 	const struct sn_cqa_metrics *m = &a->path->metrics;
@@ -166,10 +200,11 @@ static void advise_layout(struct adviser *a)
 	/* in a nest one place of each row is a column sooner than a field */
 	unsigned columns = a->result->loop->depth > 1 ? m->lone_fields : 0;
 	unsigned fields = m->fields - columns;
+	double most = most_of_neighbours(a, !fields);
 
 	if (fields)
-		sn_advise(
-			a, SN_ADVICE_HINT, "array of structures", NAN,
+		sn_advise_up_to(
+			a, SN_ADVICE_HINT, "array of structures", 1, most,
 			TEXT("Turn the array of structures into a structure of arrays: fields of "
 			     "neighbours then lie side by side, for vectors and for cache lines%s.",
 			     fields == m->lone_fields
@@ -180,16 +215,17 @@ static void advise_layout(struct adviser *a)
 			     fields, fields == 1 ? "" : "es"));
 	else if (uneven && uneven >= even &&
 		 (m->fp_scalar + m->fp_packed || (m->register_steps && even)))
-		sn_advise(a, SN_ADVICE_HINT, "strides", NAN,
-			  TEXT("Make accesses contiguous: interchange loops so that the innermost "
-			       "runs over the contiguous index, or store the array transposed%s%s.",
-			       m->register_steps && even
-				       ? "; if that only moves the stride to another array (a "
-					 "transposition), work on blocks of rows and columns"
-				       : "",
-			       columns ? " (fields of structures: as arrays of their own)" : ""),
-			  TEXT("%u access%s with a stride that is not one element, %u with one",
-			       uneven, uneven == 1 ? "" : "es", even));
+		sn_advise_up_to(
+			a, SN_ADVICE_HINT, "strides", 1, most,
+			TEXT("Make accesses contiguous: interchange loops so that the innermost "
+			     "runs over the contiguous index, or store the array transposed%s%s.",
+			     m->register_steps && even
+				     ? "; if that only moves the stride to another array (a "
+				       "transposition), work on blocks of rows and columns"
+				     : "",
+			     columns ? " (fields of structures: as arrays of their own)" : ""),
+			TEXT("%u access%s with a stride that is not one element, %u with one",
+			     uneven, uneven == 1 ? "" : "es", even));
 	if (m->strides[SN_STRIDE_INDIRECT] > sn_advice_conflicts(a))
 		sn_advise(a, SN_ADVICE_HINT, "indirect access", NAN,
 			  TEXT("Addresses come from memory: sort or block the indices so that "
@@ -223,13 +259,22 @@ static void advise_memory(struct adviser *a)
 static void advise_instructions(struct adviser *a)
 {
 	const struct sn_cqa_metrics *m = &a->path->metrics;
+	const struct sn_cqa_variant *one_type = &a->path->without_conversions;
 
 	if (m->conversions)
 		sn_advise(
-			a, SN_ADVICE_HINT, "conversions", NAN,
+			a, SN_ADVICE_HINT, "conversions",
+			one_type->is_applicable ? one_type->speedup : NAN,
 			TEXT("Avoid conversions in the loop: use one type for the data, and write "
 			     "constants in it (1.0f instead of 1.0)."),
-			TEXT("%u conversion%s a pass", m->conversions, S(m->conversions)));
+			one_type->is_applicable
+				? TEXT("%u conversion%s a pass; without those between floating-point "
+				       "types %.2f -> %.2f cycles",
+				       m->conversions, S(m->conversions), a->path->estimate.cycles,
+				       one_type->cycles)
+				: TEXT("%u conversion%s a pass from or to integers: what takes their "
+				       "place, and so the gain, is not seen in the code",
+				       m->conversions, S(m->conversions)));
 	if (m->add_then_mul && sn_advice_may_fuse(a) && !sn_may_contract(a->result->options))
 		sn_advise(a, SN_ADVICE_HINT, "fma", NAN,
 			  TEXT("Let more products and sums fuse: -ffp-contract=fast does so across "

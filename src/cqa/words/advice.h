@@ -21,9 +21,14 @@ struct sn_advice {
 	/* of the loop if it works out as modelled, NaN: not known; with all data in L1, and with
 	 * all data in RAM, which no code brings nearer */
 	double speedup, sure_speedup;
+	/* at most, where the model cannot tell how much more than `speedup` it is; 0: it can */
+	double most_speedup;
 };
 
 typedef SN_VEC(struct sn_advice) sn_advice_list;
+
+/** The upper end of what advice may gain; NaN: not known. */
+double sn_advice_most(const struct sn_advice *advice);
 
 /** Adds the advice for a loop: the most certain grade first, then by what is sure, then by gain.
  * Texts are in the result's arena. */

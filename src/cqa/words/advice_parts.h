@@ -17,8 +17,14 @@ struct adviser {
 #define S(count)  ((count) == 1 ? "" : "s")
 #define TEXT(...) sn_arena_printf(&a->result->arena, __VA_ARGS__)
 
-void sn_advise(struct adviser *a, enum sn_confidence confidence, const char *subject,
-	       double speedup, const char *sentence, const char *evidence);
+/** Adds a piece of advice, and gives it until the next is added; NULL: it has nothing to say to who compiled this
+ * code. */
+struct sn_advice *sn_advise(struct adviser *a, enum sn_confidence confidence, const char *subject,
+			    double speedup, const char *sentence, const char *evidence);
+
+/** The same with a gain that lies between `speedup` and `most` even with all data in L1. */
+void sn_advise_up_to(struct adviser *a, enum sn_confidence confidence, const char *subject,
+		     double speedup, double most, const char *sentence, const char *evidence);
 
 /** A modelled gain below 10 % is not promised. */
 bool sn_advice_is_worth(double speedup);

@@ -145,10 +145,43 @@ static void advise_vectorize(struct adviser *a)
 			       filled));
 }
 
-/* Integer code has no vector variant: how wide its data are is not seen, so no gain is named. */
+/* Why no gain of vectors of integers is named; NULL: one is. */
+static const char *why_no_gain(const struct adviser *a)
+{
+	const struct sn_integer_vectors *vectors = &a->path->integer_vectors;
+
+	if (leaves_early(a))
+		return "how many passes are computed in vain where it leaves early";
+	if (branches(a))
+		return "what becomes of its branches";
+	return vectors->as_stored.is_applicable ? NULL : vectors->reason;
+}
+
+static const char *evidence_of_integers(const struct adviser *a, const char *why_not)
+{
+	const struct sn_integer_vectors *vectors = &a->path->integer_vectors;
+	double used =
+		100 * a->path->metrics.vectorization[SN_DATA_INTEGER][SN_CLASS_ALL].efficiency;
+
+	if (why_not)
+		return TEXT(
+			"contiguous integers are handled one by one; registers are used to %.0f "
+			"%%; the gain is not known: %s",
+			used, why_not);
+	return TEXT(
+		"contiguous integers are handled one by one; registers are used to %.0f %%; "
+		"cycles %.2f -> %.2f with %u-byte vectors, %.2f if elements stay as narrow as in "
+		"memory",
+		used, a->path->estimate.cycles, vectors->as_computed.cycles,
+		a->machine->rules.vector_bytes, vectors->as_stored.cycles);
+}
+
+/* How wide the elements must be is not seen, so the gain lies between two. */
 static void advise_integers(struct adviser *a)
 {
 	const struct sn_cqa_metrics *m = &a->path->metrics;
+	const struct sn_integer_vectors *vectors = &a->path->integer_vectors;
+	const char *why_not = why_no_gain(a);
 	const struct sn_vectorization *v = m->vectorization[SN_DATA_INTEGER];
 
 	if (m->fp_scalar + m->fp_packed || !(v[SN_CLASS_ALL].ratio < 0.5) ||
@@ -156,10 +189,10 @@ static void advise_integers(struct adviser *a)
 	    a->path->chain_is_through_memory || a->path->chain_is_recurrence ||
 	    sn_cqa_option_for_call(a->result))
 		return;
-	sn_advise(a, SN_ADVICE_POTENTIAL, "vectorize integers", NAN,
-		  TEXT("Vectorize the loop: %s.", why_not_vectorized(a)),
-		  TEXT("contiguous integers are handled one by one; registers are used to %.0f %%",
-		       100 * v[SN_CLASS_ALL].efficiency));
+	sn_advise_up_to(a, SN_ADVICE_POTENTIAL, "vectorize integers",
+			why_not ? NAN : vectors->as_computed.speedup, vectors->as_stored.speedup,
+			TEXT("Vectorize the loop: %s.", why_not_vectorized(a)),
+			evidence_of_integers(a, why_not));
 }
 
 unsigned sn_advice_conflicts(const struct adviser *a)

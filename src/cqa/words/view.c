@@ -364,11 +364,11 @@ static void print_gain(const struct sn_advice *advice, double share, FILE *out)
 	if (isnan(advice->speedup))
 		return;
 	fprintf(out, "; expected %s for this loop",
-		sn_speedup_print(advice->sure_speedup, advice->speedup, text));
+		sn_speedup_print(advice->sure_speedup, sn_advice_most(advice), text));
 	if (share > 0)
 		fprintf(out, ", %s for the program",
 			sn_speedup_print(sn_amdahl(share, advice->sure_speedup),
-					 sn_amdahl(share, advice->speedup), text));
+					 sn_amdahl(share, sn_advice_most(advice)), text));
 }
 
 static void print_advice(const struct sn_machine *machine, struct sn_cqa_loop *result,
@@ -602,6 +602,7 @@ static void json_gain(const struct sn_advice *advice, double share, struct sn_js
 
 	sn_json_member_double(json, "speedup", advice->speedup);
 	sn_json_member_double(json, "sure_speedup", advice->sure_speedup);
+	sn_json_member_double(json, "most_speedup", sn_advice_most(advice));
 	if (share <= 0)
 		return;
 	sn_json_member_double(json, "program_speedup",

@@ -21,12 +21,13 @@ static void begin(struct given *g)
 {
 	memset(g, 0, sizeof(*g));
 	g->quality.bottleneck = SN_BOUND_DIVIDER;
-	g->advice[0] =
-		(struct sn_advice){ SN_ADVICE_GAIN, "vectorize", "Use vectors.", "scalar", 4, 1 };
+	g->advice[0] = (struct sn_advice){
+		SN_ADVICE_GAIN, "vectorize", "Use vectors.", "scalar", 4, 1, 0
+	};
 	g->advice[1] =
-		(struct sn_advice){ SN_ADVICE_GAIN, "division", "Multiply.", "divides", 3, 1 };
+		(struct sn_advice){ SN_ADVICE_GAIN, "division", "Multiply.", "divides", 3, 1, 0 };
 	g->advice[2] =
-		(struct sn_advice){ SN_ADVICE_HINT, "target", "Say which.", "old", NAN, NAN };
+		(struct sn_advice){ SN_ADVICE_HINT, "target", "Say which.", "old", NAN, NAN, 0 };
 	g->list.items = g->advice;
 	g->list.count = 3;
 	for (int v = 0; v < SN_VARIANTS; v++)
@@ -163,6 +164,41 @@ static double sure_of_vectors(uint64_t iterations)
 	low = advice_on(&g, "vectorize")->range.low;
 	sn_loop_evidence_free(&g.out);
 	return low;
+}
+
+TEST(neighbours_bring_no_more_than_data_in_cache)
+{
+	struct given g;
+
+	begin(&g);
+	g.advice[0] = (struct sn_advice){
+		SN_ADVICE_HINT, "strides", "Interchange.", "a column", 1, 1, 6
+	};
+	sn_loop_evidence_judge(&g.known, &g.out);
+	CHECK(is_near(advice_on(&g, "strides")->range.low, 1));
+	CHECK(is_near(advice_on(&g, "strides")->range.high, 6));
+	sn_loop_evidence_free(&g.out);
+	measure(&g, SN_VARIANT_ORIG, 1, 1, 1);
+	measure(&g, SN_VARIANT_DL1, 1.5, 1.4, 2);
+	sn_loop_evidence_judge(&g.known, &g.out);
+	CHECK(is_near(advice_on(&g, "strides")->range.low, 1));
+	CHECK(is_near(advice_on(&g, "strides")->range.high, 2.2));
+	CHECK(strstr(advice_on(&g, "strides")->against, "neighbours bring no more"));
+	sn_loop_evidence_free(&g.out);
+}
+
+TEST(what_the_model_cannot_tell_widens_the_range_upwards_only)
+{
+	struct given g;
+
+	begin(&g);
+	g.advice[0].most_speedup = 16;
+	sn_loop_evidence_judge(&g.known, &g.out);
+	CHECK(is_near(advice_on(&g, "vectorize")->speedup, 4));
+	CHECK(is_near(advice_on(&g, "vectorize")->range.low, 1));
+	CHECK(is_near(advice_on(&g, "vectorize")->range.high, 16));
+	CHECK(is_near(advice_on(&g, "division")->range.high, 3));
+	sn_loop_evidence_free(&g.out);
 }
 
 TEST(a_faster_loop_may_wait_for_data_where_this_one_does_not)
