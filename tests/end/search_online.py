@@ -334,6 +334,14 @@ def failures(t):
     t.check("caches, which no hot loop of this program can give" in done.stderr, 'and a loop without memory needs no trace of it', done.stderr)
 
 
+def nameless(t):
+    app = t.compile('__attribute__((noinline)) static void spin(void)\n{\n\tfor (volatile int i = 0; i < 100000000; i++)\n\t\t;\n}\n'
+                    'int main(void)\n{\n\tspin();\n\treturn 0;\n}\n', '-O1', '-s', output='./nameless')
+    done = t.run('search', '--threshold', '0.002', app)
+    t.check(re.search(r'are spent in <function at 0x[0-9a-f]+>(\+0x[0-9a-f]+)? \(nameless\) itself', done.stderr),
+            'an address in place of a name has its module', done.stderr)
+
+
 def words(t):
     for arguments, code, sentence in (
             (['./nothing'], 127, 'nothing'),
@@ -373,6 +381,7 @@ def main():
     leaks(t)
     outputs(t, churn)
     failures(t)
+    nameless(t)
     words(t)
     nothing(t)
     t.done()

@@ -132,6 +132,19 @@ static uint32_t region_add(struct region_maker *m, const struct sn_member *membe
 	return region;
 }
 
+/* An address in place of a name has its module behind it; borrows the text, or the name. */
+static const char *name_with_module(const struct sn_program *program, const char *name,
+				    uint32_t function, struct sn_text *text)
+{
+	uint32_t module = program->functions.items[function].module;
+
+	if (!sn_name_is_address(name) || module == SN_NONE)
+		return name;
+	sn_text_clear(text);
+	sn_text_addf(text, "%s (%s)", name, program->experiment->modules.items[module].name);
+	return text->chars;
+}
+
 static uint32_t region_of_function(struct region_maker *m, uint32_t function)
 {
 	const struct sn_program *program = m->r->profile->program;
@@ -143,11 +156,13 @@ static uint32_t region_of_function(struct region_maker *m, uint32_t function)
 	if (m->of_function[function] != SN_ALL)
 		return m->of_function[function];
 	member.id = function_id(program, function, m->r->structures, &m->id);
-	member.function = member.name = f->name;
+	member.function = f->name;
+	member.name = name_with_module(program, f->name, function, &name);
 	member.file = f->file && f->line ? f->file : m->seen_files[function];
 	member.line_first = f->line ? f->line : m->seen_lines[function];
 	if (stem != SIZE_MAX) {
 		member.kind = "parallel";
+		sn_text_clear(&name);
 		sn_text_add(&name, "parallel region");
 		if (stem)
 			sn_text_addf(&name, " of %.*s", (int)stem, f->linkage_name);
@@ -165,11 +180,12 @@ static uint32_t region_of_loop(struct region_maker *m, uint32_t loop)
 	const struct sn_loop *code = sn_loop_main(l->code);
 	uint32_t *place = &m->of_source_loop[l->source_loop];
 	struct sn_member member = { .kind = "loop", .parent = SN_ALL, .bytes = NAN };
+	struct sn_text name = { 0 };
 
 	if (*place != SN_ALL)
 		return *place;
 	member.id = code->id;
-	member.name = code->label;
+	member.name = name_with_module(program, code->label, l->function, &name);
 	member.function = program->functions.items[l->function].name;
 	member.file = code->file;
 	member.line_first = code->line_first;
@@ -177,6 +193,7 @@ static uint32_t region_of_loop(struct region_maker *m, uint32_t loop)
 	member.parent = l->parent == SN_NONE ? region_of_function(m, l->function)
 					     : region_of_loop(m, l->parent);
 	*place = region_add(m, &member, l->function, loop);
+	sn_text_free(&name);
 	return *place;
 }
 
