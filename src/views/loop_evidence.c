@@ -127,10 +127,6 @@ static void lacks_campaign(const struct sn_loop_page *page, const struct sn_loop
 		lacks(kind, "the campaign has no reference that it was met in");
 	} else if (page->profile->experiment->campaign) {
 		lacks(kind, "the other runs of its campaign are not around it, or cannot be read");
-		sn_text_add(&kind->command, "sonde show loop ");
-		sn_text_add_shell_word(&kind->command, page->loop->code->id);
-		sn_text_add_char(&kind->command, ' ');
-		sn_text_add_shell_word(&kind->command, page->experiment);
 	} else if (is_of_scaling) {
 		lacks(kind, "one run alone tells nothing of scaling");
 		sn_text_add(&kind->command, "sonde scale --threads 1,2,4 -- PROGRAM ARGS");

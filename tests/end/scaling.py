@@ -4,6 +4,7 @@ import html
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -69,6 +70,10 @@ cell = next(c for c in list(compared.values())[0] if c['set'] == 'threads=4')
 t.equal([last['evidence']['change'][k] for k in ('set', 'reference', 'ratio', 'p_value', 'verdict')],
         ['threads=4', 'threads=1'] + [cell[k] for k in ('ratio', 'p_value', 'verdict')], 'and its change since the reference')
 t.check(first['evidence']['change'] is None and 'reference' in first['missing']['change']['reason'], 'which the reference has not', first['missing'])
+shutil.copytree(done['threads=4'], 'apart')
+apart = t.show('loop', of_loop['threads=4']['loop'], experiment='apart')
+t.check(all('not around it' in apart['missing'][k]['reason'] and not apart['missing'][k]['command'] for k in ('scaling', 'change')),
+        'a run apart from its campaign says that the others are not there, and no command that would not help', apart['missing'])
 words = t.run('show', 'loop', of_loop['threads=4']['loop'], done['threads=4']).stdout
 fit = next(f for f in got['fits'] if f['kind'] == 'loop' and f['loop'] == of_loop['threads=4']['loop'])
 law_keys = 'model workers_80 workers_50 predicted reason'.split()
