@@ -599,10 +599,11 @@ static uint8_t *findings_forget(struct sn_search *s)
 /* Each step has measured its own executions: rows of two steps are shares of different ones, and do not add up. The first
  * `end` candidates are evaluated again on all that was measured, in their order; the strategy hears of what only that proves.
  * The steps stay what they were. */
-static sn_status whole_evaluate(struct call *c, size_t end, struct sn_error *err)
+static sn_status whole_evaluate(struct call *c, sn_measure_whole_fn *whole, size_t end,
+				struct sn_error *err)
 {
 	struct sn_search *s = c->search;
-	struct sn_recorded *recorded = s->options.measuring.whole(s->options.measuring.context, s);
+	struct sn_recorded *recorded = whole(s->options.measuring.context, s);
 	struct sn_search_step unused = { 0 };
 	proven_vec fresh = { 0 };
 	uint8_t *was_proven;
@@ -665,7 +666,7 @@ static sn_status steps_run(struct sn_search *s, struct sn_error *err)
 		if (next < s->candidates.count && s->steps.count < most)
 			status = step_run(&strategy, &next, err);
 		else if (s->options.measuring.whole)
-			status = whole_evaluate(&strategy, next, err);
+			status = whole_evaluate(&strategy, s->options.measuring.whole, next, err);
 		else
 			break;
 	}

@@ -59,6 +59,8 @@ struct sn_candidate {
 
 struct sn_search;
 
+typedef struct sn_recorded *sn_measure_whole_fn(void *context, struct sn_search *search);
+
 /** How a search comes to values that its tables lack. */
 struct sn_measuring {
 	void *context;
@@ -74,7 +76,7 @@ struct sn_measuring {
 				    struct sn_search_step *step);
 	/** After the last step: the values of all that `anew` has measured together, in the same way. The
 	 *  candidates of all steps are evaluated on them. NULL: each step's own values are what there is. */
-	struct sn_recorded *(*whole)(void *context, struct sn_search *search);
+	sn_measure_whole_fn *whole;
 };
 
 struct sn_search_options {

@@ -283,7 +283,7 @@ double sn_mri_mean_s(const struct sn_mri *mri)
 	for (size_t i = 0; i < mri->processes.count; i++) {
 		const struct sn_monitor *m = mri->processes.items[i].m;
 		uint32_t ended = atomic_load_explicit(&m->ended, memory_order_acquire);
-		double span_s = (double)(m->last_ns - m->first_ns) / 1e9;
+		double span_s = ((double)m->last_ns - (double)m->first_ns) / 1e9; /* of any value */
 
 		if (ended <= most || !(span_s > 0))
 			continue;
