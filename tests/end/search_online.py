@@ -334,6 +334,15 @@ def failures(t):
     t.check("caches, which no hot loop of this program can give" in done.stderr, 'and a loop without memory needs no trace of it', done.stderr)
 
 
+def asleep(t):
+    """Where it goes is told, where nothing is lost, too."""
+    app = t.compile('#include <unistd.h>\nstatic void nap(void)\n{\n\tusleep(300000);\n}\nint main(void)\n{\n\tnap();\n\treturn 0;\n}\n',
+                    '-O0', '-g', output='./sleeper')
+    done = t.run('search', app)
+    t.check(re.search(r"0\.\d+   asleep, as the program asks for, longest in nap \(program\d*\.c:4\): no loss by itself \('sonde show waits'\)",
+                      done.stderr), 'a program that sleeps is said to, and where', done.stderr)
+
+
 def nameless(t):
     app = t.compile('__attribute__((noinline)) static void spin(void)\n{\n\tfor (volatile int i = 0; i < 100000000; i++)\n\t\t;\n}\n'
                     'int main(void)\n{\n\tspin();\n\treturn 0;\n}\n', '-O1', '-s', output='./nameless')
@@ -382,6 +391,7 @@ def main():
     outputs(t, churn)
     failures(t)
     nameless(t)
+    asleep(t)
     words(t)
     nothing(t)
     t.done()

@@ -13,6 +13,9 @@ const char *sn_search_experiment_name(const struct sn_search *search);
 uint64_t sn_candidate_hash(const struct sonde_strategy_candidate *what);
 /** Loads the strategy of the options. */
 sn_status sn_search_load(struct sn_search *search, struct sn_error *err);
+/** The share of all lanes' time that their threads asked to sleep for; 0 of executions of a phase. Adds where they slept
+ *  longest at one time. */
+double sn_search_asleep(const struct sn_search *search, struct sn_text *site);
 /** Adds what a need of a metric asks for, or why this search could not have it. */
 void sn_search_need_add(const struct sn_search *search, const struct sn_metric *metric, size_t need,
 			struct sn_text *out);

@@ -312,6 +312,18 @@ static void nothing_print(const struct sn_search *s, FILE *out)
 	free(at.unmeasurable);
 }
 
+static void asleep_print(const struct sn_search *s, FILE *out)
+{
+	struct sn_text site = { 0 };
+	double share = sn_search_asleep(s, &site);
+
+	if (share > s->options.threshold)
+		fprintf(out,
+			"  %.3f   asleep, as the program asks for%s%s: no loss by itself ('sonde show waits')\n\n",
+			share, site.length ? ", longest in " : "", site.chars ? site.chars : "");
+	sn_text_free(&site);
+}
+
 /* Exit statuses above are of signals, by the shell's rule. */
 enum { SIGNALLED = 128 };
 
@@ -349,6 +361,7 @@ void sn_search_write_text(const struct sn_search *s, FILE *out)
 	fputs("Where the time goes\n\n", out);
 	if (!findings_print(s, TIME, LOCATORS_SHOWN, out))
 		fprintf(out, "  no region above %.3f\n\n", s->options.threshold);
+	asleep_print(s, out);
 	findings_print(s, MEMORY, LOCATORS_SHOWN, out);
 	missing_print(s, out);
 	bad_files_print(s, out);
