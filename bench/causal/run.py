@@ -24,6 +24,7 @@ PROGRAMS = {
     'pipeline': ((), (), {'read_in': False, 'transform': True, 'write_out': False}),
     'amdahl': ((), (), {'serial': True, 'parallel': True}),
     'lock': ((), (), {'inside': True, 'outside': False}),
+    'turns': ((), (), {'inside': True, 'outside': False}),
     'producers': ((), (), {'produce': False, 'consume': True}),
     'spin': ((), (), {'heavy': True, 'light': False}),
     'spins': ((), (), {'heavy': True, 'light': False}),

@@ -55,15 +55,24 @@ static bool is_baseline(const struct sn_causal_trial *trial)
 	return trial->candidate == SN_CAUSAL_BASELINE || trial->speedup <= 0;
 }
 
-/* The nearest baseline of the same run before (-1) or after (1) that counts; 0: none. Whole runs are
- * neighbours of each other. */
-static double baseline_near(const struct sn_causal_log *log, size_t at, int step, int64_t settle_ns)
+/* Whether its run has no other experiment: the run itself, or one that is over before another one is made. */
+static bool is_alone(const struct sn_causal_log *log, size_t at)
 {
-	bool are_runs = log->kind[0] == 'e';
 	const struct sn_causal_trial *trials = log->trials.items;
 
+	return (at == 0 || trials[at - 1].run != trials[at].run) &&
+	       (at + 1 >= log->trials.count || trials[at + 1].run != trials[at].run);
+}
+
+/* The nearest baseline of the same run before (-1) or after (1) that counts; 0: none. Runs with one experiment are
+ * neighbours of each other, as it lies at the same place in each. */
+static double baseline_near(const struct sn_causal_log *log, size_t at, int step, int64_t settle_ns)
+{
+	const struct sn_causal_trial *trials = log->trials.items;
+	bool are_runs = is_alone(log, at);
+
 	for (size_t i = at + (size_t)step; i < log->trials.count; i += (size_t)step) {
-		if (!are_runs && trials[i].run != trials[at].run)
+		if (trials[i].run != trials[at].run && !(are_runs && is_alone(log, i)))
 			return 0;
 		if (is_baseline(&trials[i]) && trials[i].settle_ns >= settle_ns)
 			return trials[i].step_ns;

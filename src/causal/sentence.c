@@ -64,7 +64,8 @@ void sn_causal_sentence(const struct sn_causal_log *log, const struct sn_causal_
 		sn_text_addf(out, "%.0f %% less time in it, %.0f %% less for %s",
 			     100 * best->speedup, 100 * best->effect, step);
 		if (!isnan(best->low))
-			sn_text_addf(out, " [%.0f-%.0f]", 100 * best->low, 100 * best->high);
+			sn_text_addf(out, best->low < 0 ? " [%.0f to %.0f]" : " [%.0f-%.0f]",
+				     100 * best->low, 100 * best->high);
 		if (answer->up_to < best->speedup)
 			sn_text_addf(out, "; more than %.0f %% brings nothing",
 				     100 * answer->up_to);

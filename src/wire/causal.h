@@ -20,7 +20,7 @@
 #define SN_CAUSAL_FILE	"causal"
 
 enum {
-	SN_CAUSAL_VERSION = 5,
+	SN_CAUSAL_VERSION = 6,
 	SN_CAUSAL_ID_MAX = 64, /* room for a build-id */
 	SN_CAUSAL_MODULES_MAX = 1024,
 	SN_CAUSAL_RANGES_MAX = 8192,
@@ -66,6 +66,10 @@ enum sn_causal_target_flags {
 struct sn_causal_target {
 	uint32_t first_range, range_count;
 	uint32_t flags, reserved;
+	/* hits behind another thread's: the time since their own thread last met others, a period of samples at most, summed
+	 * up; and how many of the others' hits lay within it */
+	_Atomic int64_t seen_ns;
+	_Atomic uint64_t together;
 };
 
 enum sn_causal_point_kind {
@@ -126,7 +130,8 @@ struct sn_causal_control {
 	_Atomic uint64_t pauses, credits;
 	_Atomic uint64_t samples, hits; /* of all experiments; in the chosen code */
 	_Atomic int64_t hit_ns;
-	_Atomic uint32_t last_hit_tid; /* of the thread that was last sampled in the chosen code */
+	/* the thread that was last sampled in the chosen code, << 32, and when, in units of 1024 ns; they wrap after 73 min */
+	_Atomic uint64_t last_hit;
 	_Atomic uint64_t processes, sealed_processes;
 	_Atomic uint64_t timed_waits;	   /* that ran out of time while delays became due */
 	_Atomic int64_t ran_ns, queued_ns; /* CPU time of threads; that they waited for a CPU */

@@ -29,6 +29,7 @@ struct sn_causal {
 	bool is_call_sampled; /* since it began */
 	uint32_t spun;	      /* samples until it is forgotten that it waited actively */
 	int beside;	      /* of its hits, those behind another thread's: the share, of 256 */
+	int64_t met_ns;	      /* when it last let others go on, or had waited for them */
 	uint8_t is_beats_own; /* a thread of the heartbeats' library: its waits are no program's, and it owes nothing */
 	/* locks that the thread holds, outermost first; more than there is room for are not known */
 	uint64_t held[SN_CAUSAL_HELD_MOST];
@@ -54,6 +55,8 @@ static inline struct sn_causal *sn_causal_of(const struct sn_thread *thread)
 /* causal_handler.c */
 /** The calling thread is about to let another one go on: pays what is due. */
 void sn_causal_pay(void);
+/** The same if there is anything to pay, and notes the moment. */
+void sn_causal_meet(void);
 /** Whether there is anything to pay; cheap. */
 static inline bool sn_causal_is_due(void)
 {

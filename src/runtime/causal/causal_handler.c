@@ -20,7 +20,13 @@ enum {
 	ONE = 256, /* of shares below */
 	BESIDE_FROM = ONE * 3 / 10,
 	BESIDE_MEMORY_HITS = 8,
-	NOTED_SAMPLES = 64, /* of a thread, between looks at its waits for a CPU */
+	/* Turns shorter than the time between samples have a hit at most, so that their order tells nothing. But side by side
+	 * another thread's hit lies within the time since a thread last met others as often as there are periods of samples in
+	 * that time; by turns none does. (chosen) A quarter, once two would be expected. */
+	TOGETHER_EXPECTED_LEAST = 2,
+	TOGETHER_FROM_OF = 4,
+	HIT_TIME_SHIFT = 10, /* 1024 ns */
+	NOTED_SAMPLES = 64,  /* of a thread, between looks at its waits for a CPU */
 	PAUSE_MOST_NS = 1000000000,
 	CREDIT_LEAST_NS = 1000,
 	COPIED_NS = 1, /* (chosen) a byte into a pipe or a socket takes less */
@@ -146,10 +152,27 @@ static void pay(struct sn_causal *causal, int64_t kept, int64_t least_ns)
 		causal->carried = 0;
 }
 
+/* Whether threads run the chosen code one behind the other, and not side by side. What is kept then makes up for nothing:
+ * a thread's own hit, which is time of its own, would pay for another thread's. */
+static bool is_by_turns(uint64_t word)
+{
+	uint32_t number = sn_causal_target_of(word);
+	const struct sn_causal_target *target = &sn_causal_control->targets[number];
+
+	if (number >= sn_causal_control->target_count)
+		return false;
+	int64_t period_ns = (int64_t)sn_config.settings.period_ns,
+		seen_ns = atomic_load_explicit(&target->seen_ns, memory_order_relaxed),
+		together = (int64_t)atomic_load_explicit(&target->together, memory_order_relaxed);
+	return seen_ns >= period_ns * TOGETHER_EXPECTED_LEAST &&
+	       together * period_ns < seen_ns / TOGETHER_FROM_OF;
+}
+
 static int64_t kept_at_sample(const struct sn_causal *causal, uint64_t word)
 {
-	int64_t kept =
-		causal->beside >= BESIDE_FROM ? one_sample_ns(word) * KEPT_BESIDE_SAMPLES : 0;
+	int64_t kept = causal->beside >= BESIDE_FROM && !is_by_turns(word)
+			       ? one_sample_ns(word) * KEPT_BESIDE_SAMPLES
+			       : 0;
 
 	return causal->spun && kept < KEPT_BY_SPINNING_NS ? KEPT_BY_SPINNING_NS : kept;
 }
@@ -157,7 +180,9 @@ static int64_t kept_at_sample(const struct sn_causal *causal, uint64_t word)
 /* Before another thread goes on. What is kept stays owed, whatever the thread waits for afterwards. */
 static void pay_to_wake(struct sn_causal *causal, uint64_t word)
 {
-	int64_t samples = causal->beside >= BESIDE_FROM ? KEPT_BESIDE_SAMPLES : 1;
+	int64_t samples = is_by_turns(word)		  ? 0
+			  : causal->beside >= BESIDE_FROM ? KEPT_BESIDE_SAMPLES
+							  : 1;
 	int64_t kept = one_sample_ns(word) * samples, due = due_now();
 
 	pause_for(causal, due - causal->had - kept, PAUSE_LEAST_NS);
@@ -183,6 +208,18 @@ static void pay_now(bool is_all)
 void sn_causal_pay(void)
 {
 	pay_now(false);
+}
+
+/* The clock is read in baselines, too, as it would be an effect otherwise. */
+void sn_causal_meet(void)
+{
+	struct sn_thread *self = sn_self;
+
+	if (!self || !sn_causal_control)
+		return;
+	if (sn_causal_is_due())
+		pay_now(false);
+	sn_causal_of(self)->met_ns = sn_now_ns();
 }
 
 /* ---- samples ---- */
@@ -284,15 +321,26 @@ static void note_queue(struct sn_thread *self)
 	causal->unnoted = 0;
 }
 
-/* How often the hit before was another thread's, of late. */
-static void note_beside(const struct sn_thread *self)
+/* How often the hit before was another thread's, of late, and whether that came while this one worked as well. */
+static void note_beside(const struct sn_thread *self, struct sn_causal_target *target)
 {
 	struct sn_causal *causal = sn_causal_of(self);
-	uint32_t before = atomic_exchange_explicit(&sn_causal_control->last_hit_tid,
-						   (uint32_t)self->tid, memory_order_relaxed);
-	int now = before && before != (uint32_t)self->tid ? ONE : 0;
+	int64_t now_ns = sn_now_ns(), alone_ns = now_ns - causal->met_ns;
+	int64_t period_ns = (int64_t)sn_config.settings.period_ns;
+	uint32_t at = (uint32_t)(now_ns >> HIT_TIME_SHIFT);
+	uint64_t before = atomic_exchange_explicit(&sn_causal_control->last_hit,
+						   (uint64_t)(uint32_t)self->tid << 32 | at,
+						   memory_order_relaxed);
+	bool is_anothers = before && before >> 32 != (uint32_t)self->tid;
 
-	causal->beside += (now - causal->beside) / BESIDE_MEMORY_HITS;
+	causal->beside += ((is_anothers ? ONE : 0) - causal->beside) / BESIDE_MEMORY_HITS;
+	if (!is_anothers)
+		return;
+	if (alone_ns > period_ns)
+		alone_ns = period_ns;
+	add(&target->seen_ns, alone_ns);
+	if ((int64_t)(at - (uint32_t)before) << HIT_TIME_SHIFT < alone_ns)
+		count(&target->together);
 }
 
 /* Who waits actively waits all the same: what it was due in that time it need not pay. In calls it is credited at their
@@ -348,7 +396,7 @@ static void after_sample(struct sn_thread *self, uint64_t pc, int64_t cpu_ns)
 			count(&sn_causal_control->hits);
 			add(&sn_causal_control->hit_ns, cpu_ns);
 			spare(causal, cpu_ns * sn_causal_speedup(word) / SN_CAUSAL_WHOLE);
-			note_beside(self);
+			note_beside(self, &sn_causal_control->targets[target]);
 		} else if (target < sn_causal_control->target_count &&
 			   kind_of(pc) == SN_CAUSAL_SPINS) {
 			credit_spinning(causal, cpu_ns);
@@ -368,7 +416,7 @@ static void wait_begins(struct sn_causal *causal, uint64_t call)
 	follow(causal);
 	causal->call = call;
 	causal->is_call_sampled = false;
-	causal->call_ns = sn_now_ns();
+	causal->call_ns = causal->met_ns = sn_now_ns();
 	causal->call_due = due_now();
 	causal->call_had = causal->had;
 }
@@ -384,7 +432,8 @@ static void wait_is_over(struct sn_causal *causal, uint64_t call)
 	    sn_causal_number(atomic_load(&sn_causal_control->experiment)) != causal->experiment)
 		return;
 	int64_t due = due_now(), during = due - causal->call_due;
-	int64_t free_ns = sn_now_ns() - causal->call_ns - during;
+	causal->met_ns = sn_now_ns();
+	int64_t free_ns = causal->met_ns - causal->call_ns - during;
 	int64_t carried = causal->carried < due - causal->had ? causal->carried : due - causal->had;
 	int64_t before = causal->call_due - causal->call_had - causal->carried;
 	int64_t had = causal->call_had + during +

@@ -7,8 +7,7 @@
 #define WAKE_AFTER(before, type, name, parameters, arguments)                                      \
 	SN_EXPORT type name parameters                                                             \
 	{                                                                                          \
-		if (__builtin_expect(sn_causal_is_due(), 0))                                       \
-			sn_causal_pay();                                                           \
+		sn_causal_meet();                                                                  \
 		if (__builtin_expect(!sn_causal_real.name, 0))                                     \
 			sn_causal_find_real();                                                     \
 		before;                                                                            \

@@ -188,6 +188,35 @@ TEST(drift_is_no_effect)
 	sn_causal_log_free(log);
 }
 
+/* A program that ends after a third of a second has room for one experiment in a run. */
+TEST(runs_of_one_experiment_are_neighbours)
+{
+	const double slopes[] = { 0, 0.2 };
+	struct sn_causal_log *log = make_log(slopes, 2, 8, 1, 0.001, 0, 4);
+	struct sn_causal_answers answers;
+
+	for (size_t i = 0; i < log->trials.count; i++)
+		log->trials.items[i].run = (uint32_t)i;
+	sn_causal_answers_find(log, &answers);
+	CHECK(answer_of(&answers, 0)->verdict == SN_CAUSAL_NOTHING);
+	CHECK(answer_of(&answers, 1)->verdict == SN_CAUSAL_HELPS);
+	CHECK(fabs(answer_of(&answers, 1)->slope - 0.2) < 0.01);
+	sn_causal_answers_free(&answers);
+
+	/* no baseline in a run of two: what another run did at another place is none */
+	for (size_t i = 0; i < log->trials.count; i++) {
+		bool is_baseline = i % 3 == 2;
+
+		log->trials.items[i].run = (uint32_t)(is_baseline ? log->trials.count : i / 3);
+		log->trials.items[i].candidate = is_baseline ? SN_CAUSAL_BASELINE : 1;
+		log->trials.items[i].speedup = is_baseline ? 0 : 0.5;
+	}
+	sn_causal_answers_find(log, &answers);
+	CHECK(answer_of(&answers, 1)->verdict == SN_CAUSAL_UNKNOWN);
+	sn_causal_answers_free(&answers);
+	sn_causal_log_free(log);
+}
+
 /* The intervals of slopes hold the truth in 95 of 100: 400 logs, 5 sigma are 5.5 in 100. And nothing
  * that does nothing is said to help: 0.01 in all of a log's candidates, 400 logs: 4 expected, 16 is
  * beyond 5 sigma. */
