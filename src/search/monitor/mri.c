@@ -78,7 +78,7 @@ sn_status sn_mri_add(struct sn_mri *mri, const char *live_folder, struct sn_erro
 			return SN_OK;
 	folder.path = sn_strdup(live_folder);
 	status = agent_page(mri, &folder, err);
-	if (status != SN_OK) {
+	if (!folder.agent) {
 		free(folder.path);
 		return status;
 	}
