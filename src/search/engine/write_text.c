@@ -166,7 +166,7 @@ static void missing_name_add(const struct sn_search *s, const struct sn_not_meas
 	sn_text_addf(out, "%s %s", out->length ? "," : "",
 		     s->library->properties.items[missing->property]->name);
 	if (missing->severity_at_most > 0)
-		sn_text_addf(out, " (0 to %.2f)", missing->severity_at_most);
+		sn_text_addf(out, " (0 to %.3f)", missing->severity_at_most);
 }
 
 /* Properties that miss the same stand on one line. */
