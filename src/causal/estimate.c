@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/stats.h"
@@ -44,6 +45,19 @@ struct effect {
 	uint32_t block;
 	double speedup, value;
 };
+
+/* The log with those experiments alone of which it is known how long threads waited for CPUs: effects rest on them.
+ * Borrows the log; of it only the trials are its own. */
+static struct sn_causal_log told_part(const struct sn_causal_log *log)
+{
+	struct sn_causal_log told = *log;
+
+	memset(&told.trials, 0, sizeof(told.trials));
+	for (size_t i = 0; i < log->trials.count; i++)
+		if (!sn_causal_trial_is_cut(log, &log->trials.items[i]))
+			sn_vec_push(&told.trials, log->trials.items[i]);
+	return told;
+}
 
 struct effects {
 	SN_VEC(struct effect) all;
@@ -210,12 +224,14 @@ static struct estimate slope_estimate(const struct sn_causal_log *log,
 
 double sn_causal_slope_width(const struct sn_causal_log *log, int32_t candidate, uint32_t *blocks)
 {
+	struct sn_causal_log told = told_part(log);
 	struct effects effects;
 	struct estimate slope;
 
-	find_effects(log, &effects);
-	slope = slope_estimate(log, &effects, candidate);
+	find_effects(&told, &effects);
+	slope = slope_estimate(&told, &effects, candidate);
 	free_effects(&effects);
+	sn_vec_free(&told.trials);
 	*blocks = (uint32_t)slope.blocks;
 	return half_width(&slope);
 }
@@ -429,6 +445,16 @@ static enum sn_causal_refusal find_refusal(const struct sn_causal_log *log,
 							    : SN_CAUSAL_NOT_REFUSED;
 }
 
+/* Whether some of the code's experiments do not count, as their run was cut off. */
+static bool has_cut_trials(const struct sn_causal_log *log, uint32_t candidate)
+{
+	for (size_t i = 0; i < log->trials.count; i++)
+		if (log->trials.items[i].candidate == (int32_t)candidate &&
+		    sn_causal_trial_is_cut(log, &log->trials.items[i]))
+			return true;
+	return false;
+}
+
 /* By whom there is nothing to wait for first, by what more experiments mend last. */
 static const char *reason_of(const struct sn_causal_log *log, enum sn_causal_refusal refusal,
 			     double carried, const struct sn_causal_answer *answer,
@@ -442,6 +468,8 @@ static const char *reason_of(const struct sn_causal_log *log, enum sn_causal_ref
 		return refusal == SN_CAUSAL_REFUSED_QUEUES   ? "cpu-waits"
 		       : refusal == SN_CAUSAL_REFUSED_SEALED ? "sealed"
 							     : "late-pauses";
+	if (!is_tried && has_cut_trials(log, answer->candidate))
+		return "cut-off";
 	if (!is_tried)
 		return *log->refused && !log->trials.count ? log->refused : "no-experiments";
 	return slope->blocks < SN_CAUSAL_BLOCKS_LEAST ? "few-experiments"
@@ -468,18 +496,20 @@ void sn_causal_answers_find(const struct sn_causal_log *log, struct sn_causal_an
 	size_t count = log->candidates.count, known = 0;
 	struct estimate *slopes = sn_alloc_zeroed(count + 1, sizeof(*slopes));
 	double *deviations = sn_alloc_zeroed(count + 1, sizeof(*deviations)), typical;
+	struct sn_causal_log told = told_part(log);
 	struct effects effects;
 
-	*out = (struct sn_causal_answers){ .delay_error_share = delay_error(log) };
-	out->settle_ns = sn_causal_settled_ns(log, &out->carried_share);
-	out->rate_per_s = rate_of(log, out->settle_ns);
+	*out = (struct sn_causal_answers){ .delay_error_share = delay_error(log),
+					   .cut_trials = log->trials.count - told.trials.count };
+	out->settle_ns = sn_causal_settled_ns(&told, &out->carried_share);
+	out->rate_per_s = rate_of(&told, out->settle_ns);
 
 	struct model_error model = model_error_of(log, out);
 
 	out->refusal = find_refusal(log, out->delay_error_share);
-	find_effects(log, &effects);
+	find_effects(&told, &effects);
 	for (size_t c = 0; c < count; c++) {
-		slopes[c] = slope_estimate(log, &effects, (int32_t)c);
+		slopes[c] = slope_estimate(&told, &effects, (int32_t)c);
 		if (slopes[c].blocks >= SN_CAUSAL_BLOCKS_LEAST)
 			deviations[known++] = slopes[c].deviation;
 	}
@@ -514,6 +544,7 @@ void sn_causal_answers_find(const struct sn_causal_log *log, struct sn_causal_an
 	if (count)
 		qsort(out->rows.items, count, sizeof(*out->rows.items), compare_answers);
 	free_effects(&effects);
+	sn_vec_free(&told.trials);
 	free(slopes);
 	free(deviations);
 }

@@ -59,6 +59,7 @@ struct sn_causal_answers {
 	/* experiments that settled for less do not count; what is carried over all the same (carry.h) */
 	int64_t settle_ns;
 	double carried_share;
+	size_t cut_trials; /* do not count, as their run was cut off (sn_causal_trial_is_cut) */
 };
 
 /** From these shares on effects are too wrong to be told (docs/decisions/0122). */

@@ -130,6 +130,7 @@ static void read_run(struct sn_causal_log *log, struct line *line)
 		run.ran_ns = (int64_t)whole_at(line, 10, NS_MOST);
 		run.queued_ns = (int64_t)whole_at(line, 11, NS_MOST);
 	}
+	run.is_cut = run.elapsed_ns == 0; /* as one is written that a later command found cut */
 	if (!line->is_bad)
 		sn_vec_push(&log->runs, run);
 }
@@ -195,7 +196,7 @@ static void split(char *text, struct line *line)
 /* The command was killed while the last run went on: its experiments are there, what it counted is not. */
 static void add_run_that_was_cut(struct sn_causal_log *log)
 {
-	struct sn_causal_run unknown = { 0 };
+	struct sn_causal_run unknown = { .is_cut = true };
 
 	for (size_t i = 0; i < log->trials.count; i++)
 		if (log->trials.items[i].run == log->runs.count) {
@@ -251,6 +252,11 @@ static char *path_in(const char *experiment_path)
 
 	sn_text_addf(&path, "%s/%s", experiment_path, SN_CAUSAL_LOG_NAME);
 	return sn_text_take(&path);
+}
+
+bool sn_causal_trial_is_cut(const struct sn_causal_log *log, const struct sn_causal_trial *trial)
+{
+	return trial->run < log->runs.count && log->runs.items[trial->run].is_cut;
 }
 
 double sn_causal_queued_share(const struct sn_causal_log *log)

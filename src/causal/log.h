@@ -47,6 +47,7 @@ struct sn_causal_run {
 	int64_t elapsed_ns, asked_ns, slept_ns, excess_ns;
 	uint64_t pauses, credits, processes, sealed, timed_waits;
 	int64_t ran_ns, queued_ns; /* threads' CPU time; that they waited for a CPU */
+	bool is_cut;		   /* the command was killed in it: nothing of the above is known */
 };
 
 struct sn_causal_log {
@@ -64,8 +65,11 @@ struct sn_causal_log {
 };
 
 struct sn_causal_log *sn_causal_log_new(void);
-/** The share of the time in which threads wanted a CPU that they waited for one, over all runs; NaN:
- *  unknown. */
+/** Whether the trial's run was cut off before it told what it counted: how long threads waited for CPUs is then unknown, and
+ *  the trial tells no effect. False in a run that goes on. */
+bool sn_causal_trial_is_cut(const struct sn_causal_log *log, const struct sn_causal_trial *trial);
+/** The share of the time in which threads wanted a CPU that they waited for one, over all runs that told
+ *  it; NaN: unknown. */
 double sn_causal_queued_share(const struct sn_causal_log *log);
 void sn_causal_log_free(struct sn_causal_log *log);
 

@@ -17,6 +17,9 @@ static const char *reason_words(const char *reason)
 		{ "too-short", "not known: the program had too little CPU time" },
 		{ "no-experiments", "not known: no experiment was made" },
 		{ "cpu-waits", "not known: threads waited for CPUs too much" },
+		{ "cut-off",
+		  "not known: the run was cut off before it told how long its threads waited for "
+		  "CPUs; later runs tell it (sonde causal --from EXPERIMENT)" },
 		{ "late-pauses", "not known: pauses took too long" },
 		{ "too-often",
 		  "not known: the progress point is reached too often for a breakpoint" },

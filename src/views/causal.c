@@ -300,6 +300,11 @@ static void put_foot(const struct sn_view_input *input, FILE *out)
 	if (!isnan(answers.delay_error_share))
 		fprintf(out, ", pauses off by %.1f %%", 100 * answers.delay_error_share);
 	fputs(".\n", out);
+	if (answers.cut_trials)
+		fprintf(out,
+			" %zu of the experiments tell%s no effect: the run was cut off before it told how "
+			"long its threads waited for CPUs.\n",
+			answers.cut_trials, answers.cut_trials == 1 ? "s" : "");
 	if (!answers.refusal)
 		put_carried(&answers, out);
 	if (sn_causal_queued_share(log) > SN_CAUSAL_QUEUED_MOST)

@@ -105,7 +105,7 @@ static const struct sn_explanation global_words[] = {
 	  "In 'show global': why there is no value; where there is an interval, the truth lies somewhere in "
 	  "it. In 'show causal': why the verdict is unknown: too-short (too little CPU time), one-thread (the "
 	  "profile says it all), "
-	  "no-experiments, few-experiments or noise (more settle it), method (they do not), cpu-waits, late-pauses, sealed, "
+	  "no-experiments, few-experiments or noise (more settle it), method (they do not), cut-off (later runs settle it), cpu-waits, late-pauses, sealed, "
 	  "waits-below, slowed-code or too-often (no effect can be told).",
 	  "value verdict" },
 	{ 0 },

@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -1077,6 +1078,17 @@ with open('x-long/causal.tsv', 'a') as out:
     out.write('trial\t9\t9\t0\t0.5')
 t.equal((t.show('causal', experiment='x-long')['runs'], t.show('causal', experiment='x-long')['rows'][0]['name']), (runs, 'hot'),
         'which are shown, without a record that was begun')
+with open('x-long/causal.tsv') as records:
+    lines = records.read().split('\n')
+shutil.copytree('x-long', 'x-cut')
+with open('x-cut/causal.tsv', 'w') as records:  # a killed run alone, with experiments enough
+    records.write('\n'.join(line for line in lines[:-1] if line.split('\t')[0] not in ('run', 'trial')) + '\n')
+    for block in range(8):
+        for candidate, speedup, step in ((-1, 0, 10000000), (0, 0.5, 8000000)):
+            records.write(f'trial\t0\t{block}\t{candidate}\t{speedup}\t{step + 1000 * block}\t9\t250000000\t1\t9\t9\t9\t9\t5000000\n')
+cut = t.show('causal', experiment='x-cut')['rows'][0]
+t.equal((cut['verdict'], cut['reason'], cut['slope'], cut['points']), ('unknown', 'cut-off', None, []), 'waits for CPUs of the killed run are unknown: alone it tells no effect')
+t.check('cut off before it told' in t.run('show', 'causal', 'x-cut').stdout, 'and a sentence says so')
 t.run('causal', '--force', '--from', 'x-long', '--progress', 'step', '--target', 'hot', '--speedups', '100', '--max-time', '0.5', '--runs', '1', '--', pair, '50')
 t.check(t.show('causal', experiment='x-long')['runs'] == runs + 1, 'and later runs add to them', t.show('causal', experiment='x-long')['runs'], runs)
 t.done()

@@ -358,6 +358,62 @@ TEST(who_is_as_narrow_as_can_be_is_not_asked_for_more)
 	sn_causal_log_free(log);
 }
 
+/* Each speed-up of the one candidate in each of `blocks` blocks of a run, with effects of this slope. */
+static void add_records(struct sn_text *text, uint32_t run, uint32_t blocks, double slope)
+{
+	for (uint32_t block = 0; block < blocks; block++)
+		for (size_t s = 0; s < sizeof(speedups) / sizeof(*speedups); s++) {
+			double jitter = 1 + 0.001 * (double)((block + s) % 3);
+
+			sn_text_addf(text, "trial\t%u\t%u\t-1\t0\t%g", run, block + 100 * run, 1e8);
+			sn_text_add(text, "\t10\t1000000000\t0\t0\t0\t0\t0\t5000000\n");
+			sn_text_addf(text, "trial\t%u\t%u\t0\t%g\t%g", run, block + 100 * run,
+				     speedups[s], 1e8 * jitter * (1 - slope * speedups[s]));
+			sn_text_add(text, "\t10\t1000000000\t0\t0\t0\t0\t0\t5000000\n");
+		}
+}
+
+/* The command was killed, so that nobody knows how long threads waited for CPUs: on a loaded machine effects are too small. */
+TEST(a_run_that_was_cut_tells_no_effect)
+{
+	struct sn_text text = { 0 }, sentence = { 0 };
+	struct sn_causal_log *log = NULL;
+	struct sn_causal_answers answers;
+	struct sn_error err;
+
+	for (int complete = 0; complete < 2; complete++) {
+		sn_text_add(&text, "sonde.causal-log\t1\nprogress\theartbeat\tstep\n"
+				   "candidate\tloop\tid\tname\tf\tf.c\t1\t2\t0.5\n");
+		if (complete) {
+			sn_text_add(&text, "run\t8000000000\t1000\t1000\t0\t1\t0\t1\t0\t0"
+					   "\t8000000000\t1000000\n");
+			add_records(&text, 0, 6, 0.59);
+		}
+		add_records(&text, (uint32_t)complete, 6, 0.34);
+		CHECK(sn_causal_log_parse(text.chars, text.length, "x", &log, &err) == SN_OK);
+		sn_causal_answers_find(log, &answers);
+		CHECK(answers.cut_trials == 48);
+		if (complete) { /* what its run has told still counts */
+			CHECK(answers.rows.items[0].verdict == SN_CAUSAL_HELPS);
+			CHECK(fabs(answers.rows.items[0].slope - 0.59) < 0.01);
+			CHECK(answers.rows.items[0].points[0].experiments == 6);
+		} else {
+			CHECK(answers.rows.items[0].verdict == SN_CAUSAL_UNKNOWN);
+			CHECK_STRING(answers.rows.items[0].reason, "cut-off");
+			CHECK(isnan(answers.rows.items[0].slope));
+			CHECK(!answers.rows.items[0].point_count && isnan(answers.rate_per_s));
+			sn_causal_sentence(log, &answers, &answers.rows.items[0], &sentence);
+			CHECK(strstr(sentence.chars, "not known: the run was cut off"));
+			CHECK(strstr(sentence.chars, "--from"));
+			sn_text_free(&sentence);
+		}
+		sn_causal_answers_free(&answers);
+		sn_causal_log_free(log);
+		sn_text_clear(&text);
+	}
+	sn_text_free(&text);
+}
+
 /* Threads that wait for CPUs: no number is better than a wrong one. */
 TEST(queues_are_refused)
 {

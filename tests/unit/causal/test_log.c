@@ -150,6 +150,15 @@ TEST(records_are_added_one_by_one)
 	CHECK(again->trials.count == 3 && again->trials.items[2].step_ns == 7);
 	CHECK(again->trials.items[2].run == 1 && again->runs.count == 2);
 	CHECK(again->runs.items[1].elapsed_ns == 0);
+	CHECK(!sn_causal_trial_is_cut(again, &again->trials.items[1]));
+	CHECK(sn_causal_trial_is_cut(again, &again->trials.items[2]));
+	/* a later command writes it whole */
+	CHECK(sn_causal_log_write(again, folder, &err) == SN_OK);
+	sn_causal_log_free(again);
+	CHECK(sn_causal_log_open(folder, &again, &err) == SN_OK);
+	CHECK(again->runs.count == 2 && again->trials.count == 3);
+	CHECK(!sn_causal_trial_is_cut(again, &again->trials.items[1]));
+	CHECK(sn_causal_trial_is_cut(again, &again->trials.items[2]));
 	sn_causal_log_free(again);
 	sn_causal_log_free(log);
 	unlink(path.chars);
