@@ -319,6 +319,23 @@ const struct sn_causal_point *sn_causal_best_point(const struct sn_causal_answer
 	return best;
 }
 
+struct sn_causal_point sn_causal_told_point(const struct sn_causal_answer *answer)
+{
+	const struct sn_causal_point *best = sn_causal_best_point(answer);
+	struct sn_causal_point line = { .low = NAN, .high = NAN };
+
+	if (!best)
+		return line;
+	line = *best;
+	line.effect = answer->slope * best->speedup;
+	line.low = answer->slope_low * best->speedup;
+	line.high = answer->slope_high * best->speedup;
+	if (!isnan(line.low) && !(answer->up_to < best->speedup) &&
+	    (isnan(best->low) || (line.low >= best->low && line.high <= best->high)))
+		return line;
+	return *best;
+}
+
 /* The first speed-up whose effect is nearly the best one's. */
 static double find_up_to(const struct sn_causal_answer *answer)
 {

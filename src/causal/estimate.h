@@ -83,4 +83,9 @@ bool sn_causal_is_narrow(double slope_width, size_t blocks, size_t speedups);
  *  none). */
 const struct sn_causal_point *sn_causal_best_point(const struct sn_causal_answer *answer);
 
+/** The same, as it is told: where the slope's interval at that speed-up lies in the point's, the slope's, as it rests on the
+ *  experiments of all speed-ups. Not where the curve bends before (`up_to`), as a line through the origin says nothing of it
+ *  there. Without points all of it is 0, and the interval NaN. */
+struct sn_causal_point sn_causal_told_point(const struct sn_causal_answer *answer);
+
 #endif

@@ -52,10 +52,10 @@ void sn_causal_sentence(const struct sn_causal_log *log, const struct sn_causal_
 			const struct sn_causal_answer *answer, struct sn_text *out)
 {
 	const struct sn_causal_candidate *c = &log->candidates.items[answer->candidate];
-	const struct sn_causal_point *best = sn_causal_best_point(answer);
 	const char *step = !strcmp(log->kind, "end")	   ? "the run"
 			   : !strcmp(log->kind, "latency") ? "the time from begin to end"
 							   : "a step";
+	struct sn_causal_point told;
 	const struct sn_causal_answer *first = answers->rows.count ? &answers->rows.items[0] : NULL;
 
 	if (isnan(c->cpu_share))
@@ -64,12 +64,13 @@ void sn_causal_sentence(const struct sn_causal_log *log, const struct sn_causal_
 		sn_text_addf(out, "%s (%.0f %% of CPU time): ", c->name, 100 * c->cpu_share);
 	switch (answer->verdict) {
 	case SN_CAUSAL_HELPS:
+		told = sn_causal_told_point(answer);
 		sn_text_addf(out, "%.0f %% less time in it, %.0f %% less for %s",
-			     100 * best->speedup, 100 * best->effect, step);
-		if (!isnan(best->low))
-			sn_text_addf(out, best->low < 0 ? " [%.0f to %.0f]" : " [%.0f-%.0f]",
-				     100 * best->low, 100 * best->high);
-		if (answer->up_to < best->speedup)
+			     100 * told.speedup, 100 * told.effect, step);
+		if (!isnan(told.low))
+			sn_text_addf(out, told.low < 0 ? " [%.0f to %.0f]" : " [%.0f-%.0f]",
+				     100 * told.low, 100 * told.high);
+		if (answer->up_to < told.speedup)
 			sn_text_addf(out, "; more than %.0f %% brings nothing",
 				     100 * answer->up_to);
 		break;

@@ -76,7 +76,7 @@ static void keep_findings(struct sn_summary *s, const struct sn_causal_log *log,
 	if (helps)
 		keep_finding(s, words_of(&s->arena, log, answers, helps),
 			     sn_arena_printf(&s->arena, "Make %s faster first", first),
-			     sn_causal_best_point(helps)->effect, confidence);
+			     sn_causal_told_point(helps).effect, confidence);
 	if (no_use)
 		keep_finding(
 			s, words_of(&s->arena, log, answers, no_use),

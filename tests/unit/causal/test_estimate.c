@@ -358,6 +358,39 @@ TEST(who_is_as_narrow_as_can_be_is_not_asked_for_more)
 	sn_causal_log_free(log);
 }
 
+/* Experiments of one speed-up are few and noisy; the slope has those of all. */
+TEST(the_sentence_tells_what_is_known_best)
+{
+	struct sn_causal_log *log = make_log((double[]){ 0.5 }, 1, 8, 1, 0.02, 0, 7);
+	struct sn_causal_answers answers = { 0 };
+	struct sn_causal_answer answer = { .verdict = SN_CAUSAL_HELPS,
+					   .slope = 0.51,
+					   .slope_low = 0.36,
+					   .slope_high = 0.67,
+					   .up_to = 1,
+					   .points = { { 0.5, 0.2, -0.2, 0.6, 4 },
+						       { 1, 0.47, 0, 0.93, 4 } },
+					   .point_count = 2 };
+	struct sn_text text = { 0 };
+
+	sn_causal_sentence(log, &answers, &answer, &text);
+	CHECK_STRING(text.chars, "name (20 % of CPU time): 100 % less time in it, 51 % less for a "
+				 "step [36-67]");
+	sn_text_clear(&text);
+	answer.points[1].low = 0.44; /* narrower than the slope's */
+	answer.points[1].high = 0.5;
+	sn_causal_sentence(log, &answers, &answer, &text);
+	CHECK(strstr(text.chars, "47 % less for a step [44-50]"));
+	sn_text_clear(&text);
+	answer.points[1].low = 0; /* the curve bends */
+	answer.points[1].high = 0.93;
+	answer.up_to = 0.5;
+	sn_causal_sentence(log, &answers, &answer, &text);
+	CHECK(strstr(text.chars, "47 % less for a step [0-93]; more than 50 % brings nothing"));
+	sn_text_free(&text);
+	sn_causal_log_free(log);
+}
+
 /* Each speed-up of the one candidate in each of `blocks` blocks of a run, with effects of this slope. */
 static void add_records(struct sn_text *text, uint32_t run, uint32_t blocks, double slope)
 {
