@@ -403,6 +403,7 @@ for settles, want in (((5, 1000), (1.0, 0)), ((5, 1000, 4000), (4.0, 0.2))):
     with open('x-alone/causal.tsv', 'w') as out:
         out.write('sonde.causal-log\t1\nprogress\theartbeat\tstep\nprogram\t2\t1\t0\n')
         out.write(''.join(f'candidate\tfunction\t{name}\t{name}\t{name}\t\t0\t0\t0.4\n' for name in ('feed', 'eat')))
+        out.write('run\t100000000000\t9\t9\t0\t1\t0\t1\t0\t0\t100000000000\t0\n')  # a run that ended: nobody waited for a CPU
         for settle in settles:
             left = 0
             for block in range(16):
