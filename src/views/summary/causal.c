@@ -26,15 +26,6 @@ static const struct sn_causal_answer *largest_of_no_use(const struct sn_causal_l
 	return best;
 }
 
-static bool is_any_known(const struct sn_causal_answers *answers)
-{
-	bool is_known = false;
-
-	for (size_t i = 0; i < answers->rows.count; i++)
-		is_known |= answers->rows.items[i].verdict != SN_CAUSAL_UNKNOWN;
-	return is_known;
-}
-
 static const char *words_of(struct sn_arena *arena, const struct sn_causal_log *log,
 			    const struct sn_causal_answers *answers,
 			    const struct sn_causal_answer *answer)
@@ -95,6 +86,7 @@ void sn_summary_add_causal(struct sn_summary *s)
 	struct sn_causal_answers answers;
 	struct sn_text text = { 0 };
 	struct sn_error err;
+	bool is_known = false;
 
 	if (!s->profile->experiment->path || !sn_causal_log_exists(s->profile->experiment->path))
 		return;
@@ -105,6 +97,8 @@ void sn_summary_add_causal(struct sn_summary *s)
 	sn_causal_answers_find(log, &answers);
 	first = answers.rows.count ? &answers.rows.items[0] : NULL;
 	no_use = largest_of_no_use(log, &answers);
+	for (size_t i = 0; first && i < answers.rows.count; i++)
+		is_known |= first[i].verdict != SN_CAUSAL_UNKNOWN;
 	if (first && first->verdict != SN_CAUSAL_HELPS)
 		first = NULL;
 	keep_findings(s, log, &answers, first, no_use);
@@ -115,8 +109,8 @@ void sn_summary_add_causal(struct sn_summary *s)
 		sn_causal_sentence(log, &answers, no_use, &text);
 	}
 	if (!text.length)
-		sn_text_add(&text, is_any_known(&answers) ? "no code that was tried brings much"
-							  : "no answer is sure yet");
+		sn_text_add(&text, is_known ? "no code that was tried brings much"
+					    : "no answer is sure yet");
 	sn_text_add(&text, " (sonde show causal)");
 	s->causal_words = sn_arena_strdup(&s->arena, text.chars);
 	sn_text_free(&text);
