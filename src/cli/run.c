@@ -13,6 +13,7 @@
 #include "cli/levels.h"
 #include "cli/record.h"
 #include "profile/analysis.h"
+#include "profile/launchers.h"
 #include "views/summary/summary.h"
 #include "report/model/model.h"
 #include "report/html/html.h"
@@ -90,20 +91,6 @@ static int repeat_run(const struct sn_args *args)
 	return sn_cli_campaign_of(&wishes, args);
 }
 
-/* By its first word, without folders. */
-static bool is_of_mpi(const char *launcher)
-{
-	static const char *const names[] = { "mpirun", "mpiexec", "orterun", "prterun", "srun" };
-	size_t length = launcher ? strcspn(launcher, " \t") : 0, start = length;
-
-	while (start > 0 && launcher[start - 1] != '/')
-		start--;
-	for (size_t i = 0; launcher && i < sizeof(names) / sizeof(*names); i++)
-		if (sn_starts_with(launcher + start, names[i]))
-			return true;
-	return false;
-}
-
 /* What is of campaigns alone: a recording is started by whoever starts the program. Each run of a campaign is held against
  * the ranks that were asked for, so these are to be said. */
 static sn_status repeat_options_check(const struct sn_args *args, struct sn_error *err)
@@ -116,7 +103,7 @@ static sn_status repeat_options_check(const struct sn_args *args, struct sn_erro
 					    "--%s is for --repeat N; one run under a launcher is "
 					    "'mpirun -n 4 sonde record ./app'",
 					    names[i]);
-	if (is_of_mpi(sn_args_value(args, "launcher")) && !sn_args_value(args, "ranks"))
+	if (sn_launcher_is_of_mpi(sn_args_value(args, "launcher")) && !sn_args_value(args, "ranks"))
 		return sn_error_set(err, SN_ERR_USAGE,
 				    "how many ranks does '%s' start? --ranks N says it, and each "
 				    "run is held against it",

@@ -3,10 +3,8 @@
  * processes of one rank are judged among each other: the busiest is the application, its like
  * (the same program file) count with a hundredth of its work, others with a fifth.
  *
- * A rank is what the environment said when a process began. A process without one, above the
- * processes of one rank, is of that rank. It is a program that called MPI_Init without a launcher
- * (its children inherit what the MPI library set), or the launcher of a single rank, which does
- * little. A process above several ranks launched them.
+ * A rank is what the environment said when a process began; those above have theirs by
+ * sn_process_ranks. The launcher of a single rank does little.
  */
 #include "phases/application.h"
 
@@ -15,13 +13,14 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
+#include "profile/process_tree.h"
 
-enum { LIKE_PART = 100, OTHER_PART = 5, RANK_NONE = -1, RANK_LAUNCHER = -2 };
+enum { LIKE_PART = 100, OTHER_PART = 5 };
 
 struct builder {
 	const struct sn_experiment *experiment;
-	uint64_t *cpu_ns;	/* by process, of what the filter lets through */
-	int32_t *rank, *parent; /* by process; parent: a process, -1: none */
+	uint64_t *cpu_ns; /* by process, of what the filter lets through */
+	int32_t *rank;	  /* by process */
 };
 
 static void cpu_find(struct builder *b, const struct sn_profile *profile)
@@ -33,65 +32,13 @@ static void cpu_find(struct builder *b, const struct sn_profile *profile)
 			b->cpu_ns[e->threads.items[t].process] += profile->threads[t].cpu_ns;
 }
 
-static bool is_parent(const struct sn_process *parent, const struct sn_process *child)
-{
-	return parent != child && parent->start_ns <= child->start_ns && parent->host &&
-	       child->host && !strcmp(parent->host, child->host);
-}
-
-/* Process numbers are used again, and an exec keeps its: the latest that had begun. */
-static void parents_find(struct builder *b)
-{
-	const struct sn_process *all = b->experiment->processes.items;
-	size_t count = b->experiment->processes.count;
-	int32_t *next = sn_alloc_zeroed(count + 1, sizeof(*next)); /* of the same number */
-	struct sn_map first = { 0 }; /* number -> 1 + the last process that has it */
-
-	for (size_t p = 0; p < count; p++) {
-		uint64_t *slot = sn_map_put(&first, (uint32_t)all[p].pid, NULL);
-
-		next[p] = (int32_t)*slot - 1;
-		*slot = p + 1;
-	}
-	for (size_t p = 0; p < count; p++) {
-		const uint64_t *slot = sn_map_get(&first, (uint32_t)all[p].parent_pid);
-		int32_t above = slot ? (int32_t)*slot - 1 : -1;
-
-		b->parent[p] = -1;
-		for (; above >= 0; above = next[above])
-			if (is_parent(&all[above], &all[p]) &&
-			    (b->parent[p] < 0 || all[above].start_ns > all[b->parent[p]].start_ns))
-				b->parent[p] = above;
-	}
-	sn_map_free(&first);
-	free(next);
-}
-
-/* The ranks of those below; a damaged file may have a circle of parents. */
-static void ranks_inherit(struct builder *b)
-{
-	const struct sn_experiment *e = b->experiment;
-
-	for (size_t p = 0; p < e->processes.count; p++) {
-		int32_t above = b->parent[p], rank = e->processes.items[p].rank;
-
-		for (size_t steps = 0; rank >= 0 && above >= 0 && steps < e->processes.count;
-		     steps++, above = b->parent[above]) {
-			int32_t *slot = &b->rank[above];
-
-			if (e->processes.items[above].rank < 0)
-				*slot = *slot == RANK_NONE || *slot == rank ? rank : RANK_LAUNCHER;
-		}
-	}
-}
-
-/* By rank, the busiest of its processes; by RANK_NONE the busiest of all. */
+/* By rank, the busiest of its processes; by SN_PROCESS_RANK_NONE the busiest of all. */
 static void busiest_find(const struct builder *b, struct sn_map *out)
 {
 	for (size_t p = 0; p < b->experiment->processes.count; p++) {
-		const int32_t ranks[] = { b->rank[p], RANK_NONE };
+		const int32_t ranks[] = { b->rank[p], SN_PROCESS_RANK_NONE };
 
-		for (size_t i = 0; i < 2 && b->rank[p] != RANK_LAUNCHER; i++) {
+		for (size_t i = 0; i < 2 && b->rank[p] != SN_PROCESS_RANK_LAUNCHER; i++) {
 			bool is_new;
 			uint64_t *slot = sn_map_put(out, (uint32_t)ranks[i], &is_new);
 
@@ -117,23 +64,21 @@ uint8_t *sn_application_processes(const struct sn_profile *profile)
 	struct builder b = { .experiment = e };
 	struct sn_map busiest = { 0 };
 	uint8_t *is_used = sn_alloc_zeroed(count + 1, 1);
+	int32_t *parents;
 
 	b.cpu_ns = sn_alloc_zeroed(count + 1, sizeof(*b.cpu_ns));
 	b.rank = sn_alloc_zeroed(count + 1, sizeof(*b.rank));
-	b.parent = sn_alloc_zeroed(count + 1, sizeof(*b.parent));
+	parents = sn_alloc_zeroed(count + 1, sizeof(*parents));
 	cpu_find(&b, profile);
-	for (size_t p = 0; p < count; p++)
-		b.rank[p] =
-			e->processes.items[p].rank >= 0 ? e->processes.items[p].rank : RANK_NONE;
-	parents_find(&b);
-	ranks_inherit(&b);
+	sn_process_parents(e, parents);
+	sn_process_ranks(e, parents, b.rank);
 	busiest_find(&b, &busiest);
 	for (size_t p = 0; p < count; p++)
-		is_used[p] = b.rank[p] != RANK_LAUNCHER &&
+		is_used[p] = b.rank[p] != SN_PROCESS_RANK_LAUNCHER &&
 			     counts(&b, p, *sn_map_get(&busiest, (uint32_t)b.rank[p]));
 	sn_map_free(&busiest);
 	free(b.cpu_ns);
 	free(b.rank);
-	free(b.parent);
+	free(parents);
 	return is_used;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/map.h"
 
 enum { NONE = UINT32_MAX };
 
@@ -81,4 +82,60 @@ void sn_process_tree(const struct sn_experiment *e, struct sn_process_place *out
 	free(tree.last_child);
 	free(tree.next);
 	free(parents);
+}
+
+/* ---- ranks ---- */
+
+static bool is_parent(const struct sn_process *parent, const struct sn_process *child)
+{
+	return parent != child && parent->start_ns <= child->start_ns && parent->host &&
+	       child->host && !strcmp(parent->host, child->host);
+}
+
+void sn_process_parents(const struct sn_experiment *experiment, int32_t *parents)
+{
+	const struct sn_process *all = experiment->processes.items;
+	size_t count = experiment->processes.count;
+	int32_t *next = sn_alloc_zeroed(count + 1, sizeof(*next)); /* of the same number */
+	struct sn_map first = { 0 }; /* number -> 1 + the last process that has it */
+
+	for (size_t p = 0; p < count; p++) {
+		uint64_t *slot = sn_map_put(&first, (uint32_t)all[p].pid, NULL);
+
+		next[p] = (int32_t)*slot - 1;
+		*slot = p + 1;
+	}
+	for (size_t p = 0; p < count; p++) {
+		const uint64_t *slot = sn_map_get(&first, (uint32_t)all[p].parent_pid);
+		int32_t above = slot ? (int32_t)*slot - 1 : -1;
+
+		parents[p] = -1;
+		for (; above >= 0; above = next[above])
+			if (is_parent(&all[above], &all[p]) &&
+			    (parents[p] < 0 || all[above].start_ns > all[parents[p]].start_ns))
+				parents[p] = above;
+	}
+	sn_map_free(&first);
+	free(next);
+}
+
+/* Those above inherit; a damaged file may have a circle of parents. */
+void sn_process_ranks(const struct sn_experiment *e, const int32_t *parents, int32_t *ranks)
+{
+	for (size_t p = 0; p < e->processes.count; p++)
+		ranks[p] = e->processes.items[p].rank >= 0 ? e->processes.items[p].rank
+							   : SN_PROCESS_RANK_NONE;
+	for (size_t p = 0; p < e->processes.count; p++) {
+		int32_t above = parents[p], rank = e->processes.items[p].rank;
+
+		for (size_t steps = 0; rank >= 0 && above >= 0 && steps < e->processes.count;
+		     steps++, above = parents[above]) {
+			int32_t *slot = &ranks[above];
+
+			if (e->processes.items[above].rank < 0)
+				*slot = *slot == SN_PROCESS_RANK_NONE || *slot == rank
+						? rank
+						: SN_PROCESS_RANK_LAUNCHER;
+		}
+	}
 }

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "profile/blocked.h"
+#include "profile/launchers.h"
 #include "profile/uncertainty.h"
 
 void sn_weight_add(struct sn_weight *to, const struct sn_weight *other)
@@ -590,6 +591,7 @@ static void profile_allocate(struct sn_profile *profile)
 	profile->blocked_ns = sn_arena_array(&profile->arena, uint64_t, e->waits.count + 1);
 	profile->is_runtime_loop = sn_arena_alloc(&profile->arena, program->loops.count + 1, 1);
 	profile->is_at_work = sn_arena_alloc(&profile->arena, e->threads.count + 1, 1);
+	profile->launching = sn_arena_alloc(&profile->arena, e->processes.count + 1, 1);
 	profile->thread_passes = sn_arena_alloc(&profile->arena, e->threads.count + 1, 1);
 	profile->stack_passes = sn_arena_alloc(&profile->arena, program->stack_count + 1, 1);
 }
@@ -643,13 +645,45 @@ static sn_status profile_set_filter(struct sn_profile *profile, const struct sn_
 	return status;
 }
 
+static void launchers_find(struct sn_profile *profile)
+{
+	const struct sn_experiment *e = profile->experiment;
+	uint64_t *cpu_ns = sn_alloc_zeroed(e->processes.count + 1, sizeof(*cpu_ns));
+
+	for (size_t t = 0; t < e->threads.count; t++)
+		if (e->threads.items[t].process < e->processes.count)
+			cpu_ns[e->threads.items[t].process] += profile->threads[t].cpu_ns;
+	sn_launchers_find(e, cpu_ns, profile->launching);
+	free(cpu_ns);
+}
+
+static bool is_of_launcher(const struct sn_profile *profile, size_t thread)
+{
+	uint32_t process = profile->experiment->threads.items[thread].process;
+
+	return process < profile->experiment->processes.count &&
+	       profile->launching[process] == SN_LAUNCHES_RANKS;
+}
+
+/* Threads of launchers count where a filter leaves no others. */
+static bool only_launchers_pass(const struct sn_profile *profile)
+{
+	for (size_t t = 0; t < profile->experiment->threads.count; t++)
+		if (profile->thread_passes[t] && !is_of_launcher(profile, t))
+			return false;
+	return true;
+}
+
 /* Threads that count in comparisons between threads: helpers of runtimes, with less than a
  * hundredth of the busiest thread's time, say nothing about balance. */
 static uint32_t threads_at_work(struct sn_profile *profile)
 {
 	uint64_t most = 0;
 	uint32_t threads = 0;
+	bool with_launchers;
 
+	launchers_find(profile);
+	with_launchers = only_launchers_pass(profile);
 	for (size_t t = 0; t < profile->experiment->threads.count; t++)
 		if (profile->threads[t].cpu_ns > most)
 			most = profile->threads[t].cpu_ns;
@@ -659,6 +693,8 @@ static uint32_t threads_at_work(struct sn_profile *profile)
 			thread->process < profile->experiment->processes.count &&
 			thread->tid == profile->experiment->processes.items[thread->process].pid;
 
+		if (is_of_launcher(profile, t) && !with_launchers)
+			continue;
 		threads += profile->threads[t].cpu_ns > most / 100;
 		profile->is_at_work[t] =
 			profile->thread_passes[t] &&

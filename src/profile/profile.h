@@ -119,8 +119,10 @@ struct sn_profile {
 	uint64_t truncated_samples, no_stack_samples, late_samples, unnamed_ns;
 	uint8_t *is_runtime_loop; /* by loop: in an OpenMP or MPI runtime, nothing to optimise */
 	/* by thread: at work, that is with at least a hundredth of the busiest thread's CPU time,
-	 * or the first thread of its process; the others are helpers that mostly sleep */
+	 * or the first thread of its process; the others are helpers that mostly sleep, and threads
+	 * of what launched the ranks of MPI */
 	uint8_t *is_at_work;
+	uint8_t *launching;		       /* by process: enum sn_launching (launchers.h) */
 	uint8_t *stack_passes, *thread_passes; /* what the filter lets through, by index */
 	/* by wait: what it blocked its thread for. A traced call's duration holds its CPU time and
 	 * its waiting for a CPU too: where the durations of a thread's waits add up to more than

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import threading
 import time
 
@@ -189,6 +190,9 @@ FLAT = '#include <stdio.h>\nstatic volatile double x = 1;\n' + ''.join(
     for i in range(100)) + 'int main(void) { for (int k = 0; k < 60000; k++) { ' + ''.join(
         f'f{i}(); ' for i in range(100)) + '} return printf("%g\\n", x) < 0; }\n'
 
+# A script that looks now and then whether its child has ended.
+POLLING = 'import subprocess, time\nchild = subprocess.Popen(["./one", "workers"])\nwhile child.poll() is None:\n    time.sleep(0.1)\n'
+
 # program, its argument, options of record, kind, words of its evidence
 CASES = [
     ('one', 'work', (), 'compute_loops', r'in one loop, \S+:\d+'),
@@ -266,6 +270,21 @@ for argument in ('workers', 'child'):
 t.check(any(f['kind'] == 'child_wait' for f in summary['findings']) and
         any(f['kind'] == 'compute_loops' for f in summary['findings']),
         'a working child is told beside what it does', summary['findings'])
+# what merely waits for its children leads no list, however it waits for them
+with open(os.path.join(t.folder, 'Makefile'), 'w') as makefile:
+    makefile.write('all: a b\na b:\n\t./one workers\n.PHONY: all a b\n')
+LAUNCHERS = [['sh', '-c', './one workers; true'], ['sh', '-c', 'text=$(./one workers); true'], ['timeout', '100', './one', 'workers'],
+             ['env', 'A=B', './one', 'workers'], ['nice', './one', 'workers']]
+LAUNCHERS += [['make', '-s'], ['make', '-s', '-j2']] if shutil.which('make') else []
+LAUNCHERS += [[sys.executable, '-c', POLLING]]
+for number, launcher in enumerate(LAUNCHERS):
+    t.run('record', '-o', f'launched.{number}', '--', *launcher)
+    summary = t.show('summary', experiment=f'launched.{number}')
+    worth = [f for f in summary['findings'] if f['kind'] != 'child_wait']
+    t.check(summary['verdict']['kind'] in ('compute_loops', 'compute_flat', 'waiting_for_cpu', 'oversubscribed') and
+            not any(f['kind'] in ('sleep', 'io_wait', 'lock_wait') and f['share'] > 0.1 for f in worth),
+            f'{" ".join(" ".join(launcher).split())[:40]}: what waits for its children does not lead',
+            summary['verdict'], *[(f['kind'], f['seconds'], f['sentence']) for f in summary['findings']])
 # threads that a runtime parks while others have the CPUs lose nothing
 record('parked', 'one', 'parked', ())
 summary = t.show('summary', experiment='parked')
@@ -308,6 +327,19 @@ if shutil.which('mpicc.openmpi') and shutil.which('mpirun.openmpi'):
     waiting = [f for f in summary['findings'] if f['kind'] in ('mpi_wait', 'oversubscribed')]
     t.check(waiting and (re.search('PMPI_(Init|Barrier|Finalize)', waiting[0]['sentence']) or waiting[0]['kind'] == 'oversubscribed'),
             'a rank that waits for the other: by the call it waits in, or they shared one CPU', summary['verdict'], summary['findings'])
+
+    # the launcher in the experiment: what it waits for is no rank's loss
+    for launcher in (['mpirun.openmpi'], ['sh', '-c', 'mpirun.openmpi "$@"; exit $?', 'sh']):
+        name = f'launched.{launcher[0]}'
+        t.run('record', '-o', name, '--', *launcher, '--oversubscribe', '-n', '2', './ranks', env=env)
+        summary = t.show('summary', experiment=name)
+        rows = t.show('processes', experiment=name)['rows']
+        ranks_s = sum(row['elapsed_s'] for row in rows if row['rank'] is not None)
+        t.check(not any(f['kind'] in ('sleep', 'io_wait', 'lock_wait', 'child_wait') for f in summary['findings']) and
+                all(f['seconds'] <= 1.01 * ranks_s for f in summary['findings']),
+                f'{launcher[0]}: the findings are of the ranks', *[(f['kind'], f['seconds'], f['sentence']) for f in summary['findings']], ranks_s)
+        above = t.run('show', 'summary', name).stdout.split('hottest')[0]
+        t.check(not re.search('orte_submit_init|event_base_loop|epoll_wait|waitpid', above), f'{launcher[0]}: no table of its waits', above)
 else:
     t.skip('a rank that waits for the other', 'Open MPI is not installed')
 t.done()

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "profile/launchers.h"
 #include "views/summary/evidence_parts.h"
 
 enum { SLICES = 1024, WORK_LEAST_PART = 100 };
@@ -255,6 +256,29 @@ static void child_add(const struct slices *s, const struct sn_wait *wait, double
 	out->pauses_s[SN_PAUSE_CHILD] += seconds * (1 - measured);
 }
 
+/* What merely waits for its children says nothing that these do not: make waits in pselect, a shell
+ * reads from its children's pipe, a script looks every tenth of a second whether they have ended. */
+static bool launches_work(const struct sn_profile *p, uint32_t thread)
+{
+	uint32_t process = p->experiment->threads.items[thread].process;
+
+	return process < p->experiment->processes.count &&
+	       p->launching[process] != SN_LAUNCHES_NOTHING;
+}
+
+/* The part of a launcher's wait that is no cause of its own, in seconds. */
+static double launching_take(const struct slices *s, const struct sn_wait *wait, double seconds,
+			     struct sn_evidence *out)
+{
+	double taken = launches_work(s->summary->profile, wait->thread)
+			       ? seconds * child_share(s, wait)
+			       : 0;
+
+	if (taken > 0)
+		out->child_s += fmin(taken, seconds * busy_share(s, wait));
+	return taken;
+}
+
 static void wait_add(struct slices *s, const struct sn_wait *wait, bool in_idle_thread,
 		     struct sn_evidence *out)
 {
@@ -274,6 +298,7 @@ static void wait_add(struct slices *s, const struct sn_wait *wait, bool in_idle_
 		child_add(s, wait, seconds, out);
 		return;
 	}
+	seconds -= may_idle ? launching_take(s, wait, seconds, out) : 0;
 	if (in_idle_thread && may_idle) {
 		double taken = busy_share(s, wait);
 
@@ -337,6 +362,14 @@ static void untraced_add(struct slices *s, const struct thread_waits *w, struct 
 	}
 	if (hardly_worked(p, w->thread))
 		return;
+	if (thread->end_ns > thread->start_ns)
+		left -= launching_take(
+			s,
+			&(struct sn_wait){ .thread = w->thread,
+					   .time_ns = thread->start_ns,
+					   .duration_ns =
+						   (uint64_t)(thread->end_ns - thread->start_ns) },
+			left, out);
 	if (is_idle(thread))
 		left *= 1 - mean_of(s, s->active, s->own, thread->start_ns, thread->end_ns);
 	slices_add(s, s->untraced, thread->start_ns, thread->end_ns,
