@@ -11,10 +11,12 @@
 
 #include "base/alloc.h"
 
-/* One column's values grouped by the keys of `mask`. */
+enum { LASTS = 8 };
+
+/* One column's values grouped by some keys. */
 struct sn_projection {
-	uint32_t mask;
 	SN_VEC(struct sn_sum) sums;
+	size_t last[LASTS];   /* sums that were found last, by their region */
 	struct sn_map sum_of; /* hash of keys -> index of the sum */
 };
 
@@ -28,13 +30,18 @@ const char *sn_key_name(enum sn_key key)
 
 static void lookups_forget(struct sn_tables *tables)
 {
-	for (size_t i = 0; i < tables->projections.count; i++) {
-		sn_vec_free(&tables->projections.items[i]->sums);
-		sn_map_free(&tables->projections.items[i]->sum_of);
-		free(tables->projections.items[i]);
-	}
-	sn_vec_free(&tables->projections);
-	sn_map_free(&tables->projection_of);
+	for (size_t c = 0; tables->has_projections && c < tables->columns.count; c++)
+		for (size_t mask = 0; mask < 1 << SN_KEYS; mask++) {
+			struct sn_projection **p = &tables->columns.items[c].projections[mask];
+
+			if (!*p)
+				continue;
+			sn_vec_free(&(*p)->sums);
+			sn_map_free(&(*p)->sum_of);
+			free(*p);
+			*p = NULL;
+		}
+	tables->has_projections = false;
 }
 
 struct sn_tables *sn_tables_new(void)
@@ -57,6 +64,9 @@ void sn_tables_free(struct sn_tables *tables)
 	sn_map_free(&tables->exact);
 	sn_map_free(&tables->complete);
 	sn_vec_free(&tables->values);
+	for (size_t c = 0; c < tables->columns.count; c++)
+		sn_vec_free(&tables->columns.items[c].values);
+	sn_vec_free(&tables->columns);
 	sn_interner_free(&tables->names);
 	sn_arena_free(&tables->arena);
 	free(tables);
@@ -168,6 +178,25 @@ uint32_t sn_tables_find_column(const struct sn_tables *tables, const char *metri
 	return sn_intern_find(&tables->names, name, column_name(name, metric, level));
 }
 
+bool sn_tables_has_column(const struct sn_tables *tables, uint32_t column)
+{
+	return column < tables->columns.count && tables->columns.items[column].values.count;
+}
+
+bool sn_tables_has_metric(const struct sn_tables *tables, const char *metric)
+{
+	size_t length = strlen(metric);
+
+	for (uint32_t c = 0; c < tables->columns.count; c++) {
+		const char *name = sn_interned_chars(&tables->names, c);
+
+		if (sn_tables_has_column(tables, c) && !strncmp(name, metric, length) &&
+		    (!name[length] || name[length] == '('))
+			return true;
+	}
+	return false;
+}
+
 void sn_tables_complete(struct sn_tables *tables, uint32_t column)
 {
 	sn_map_put(&tables->complete, column, NULL);
@@ -220,8 +249,7 @@ void sn_tables_add(struct sn_tables *tables, const struct sn_value *value)
 	uint64_t hash = keys_hash(value->column, value->keys), *place;
 	bool is_new;
 
-	if (tables->projections.count)
-		lookups_forget(tables);
+	lookups_forget(tables);
 	for (;; hash = sn_hash_u64(hash)) {
 		place = sn_map_put(&tables->exact, hash, &is_new);
 		if (is_new)
@@ -232,27 +260,41 @@ void sn_tables_add(struct sn_tables *tables, const struct sn_value *value)
 		}
 	}
 	*place = tables->values.count;
+	while (tables->columns.count <= value->column)
+		sn_vec_push(&tables->columns, (struct sn_metric_column){ 0 });
+	sn_vec_push(&tables->columns.items[value->column].values, (uint32_t)tables->values.count);
 	sn_vec_push(&tables->values, *value);
 }
 
 /* ---- lookup ---- */
 
+static bool is_of(const struct sn_sum *sum, const uint32_t keys[SN_KEYS])
+{
+	return !memcmp(sum->keys, keys, sizeof(sum->keys));
+}
+
+/* Lookups walk over members in the order in which values were added, as a rule: the sum behind the last one is tried
+ * first. They may do so for a region and what it lies in, by turns. */
 static struct sn_sum *sum_at(struct sn_projection *p, const uint32_t keys[SN_KEYS], bool may_add)
 {
-	uint64_t hash = keys_hash(0, keys), *place;
+	uint64_t hash, *place;
 	bool is_new = false;
+	size_t *last = &p->last[keys[SN_KEY_REGION] % LASTS];
 
-	for (;; hash = sn_hash_u64(hash)) {
+	for (size_t i = *last; i < p->sums.count && i <= *last + 1; i++)
+		if (is_of(&p->sums.items[i], keys))
+			return &p->sums.items[*last = i];
+	for (hash = keys_hash(0, keys);; hash = sn_hash_u64(hash)) {
 		place = may_add ? sn_map_put(&p->sum_of, hash, &is_new)
 				: sn_map_get(&p->sum_of, hash);
 		if (!place)
 			return NULL;
 		if (is_new)
 			break;
-		if (!memcmp(p->sums.items[*place].keys, keys, sizeof(p->sums.items[*place].keys)))
-			return &p->sums.items[*place];
+		if (is_of(&p->sums.items[*place], keys))
+			return &p->sums.items[*last = *place];
 	}
-	*place = p->sums.count;
+	*place = *last = p->sums.count;
 	sn_vec_push(&p->sums, (struct sn_sum){ .pattern = UINT32_MAX });
 	memcpy(sn_vec_last(&p->sums).keys, keys, sizeof(sn_vec_last(&p->sums).keys));
 	return &sn_vec_last(&p->sums);
@@ -286,18 +328,15 @@ static void sum_add(struct sn_sum *sum, const struct sn_value *value, uint32_t p
 	sum->has_unsampled |= isnan(value->samples) && isnan(value->error);
 }
 
-static struct sn_projection *projection_make(struct sn_tables *tables, uint32_t column,
-					     uint32_t mask)
+static struct sn_projection *projection_make(const struct sn_tables *tables,
+					     const struct sn_metric_column *column, uint32_t mask)
 {
 	struct sn_projection *p = sn_alloc_zeroed(1, sizeof(*p));
 
-	p->mask = mask;
-	for (size_t i = 0; i < tables->values.count; i++) {
-		const struct sn_value *value = &tables->values.items[i];
+	for (size_t i = 0; i < column->values.count; i++) {
+		const struct sn_value *value = &tables->values.items[column->values.items[i]];
 		uint32_t keys[SN_KEYS], pattern = 0;
 
-		if (value->column != column)
-			continue;
 		for (size_t k = 0; k < SN_KEYS; k++) {
 			keys[k] = mask & 1u << k ? value->keys[k] : SN_ALL;
 			if (!(mask & 1u << k) && value->keys[k] != SN_ALL)
@@ -305,23 +344,17 @@ static struct sn_projection *projection_make(struct sn_tables *tables, uint32_t 
 		}
 		sum_add(sum_at(p, keys, true), value, pattern);
 	}
-	sn_vec_push(&tables->projections, p);
 	return p;
 }
 
-static struct sn_projection *projection_of(struct sn_tables *tables, uint32_t column, uint32_t mask)
+static struct sn_projection *projection_of(struct sn_tables *tables,
+					   struct sn_metric_column *column, uint32_t mask)
 {
-	bool is_new;
-	uint64_t *place = sn_map_put(&tables->projection_of, (uint64_t)column << 8 | mask, &is_new);
-
-	if (is_new) {
-		struct sn_projection *made;
-
-		*place = tables->projections.count;
-		made = projection_make(tables, column, mask);
-		return made;
+	if (!column->projections[mask]) {
+		column->projections[mask] = projection_make(tables, column, mask);
+		tables->has_projections = true;
 	}
-	return tables->projections.items[*place];
+	return column->projections[mask];
 }
 
 /* The sum at these keys but without some of them. */
@@ -335,7 +368,12 @@ static const struct sn_sum *sum_without(struct sn_projection *p, const uint32_t 
 	return sum_at(p, left, false);
 }
 
-static const struct sn_sum nothing = { .values = 1 };
+static const struct sn_sum *absent(const struct sn_tables *tables, uint32_t column)
+{
+	static const struct sn_sum nothing = { .values = 1 };
+
+	return sn_map_get(&tables->complete, column) ? &nothing : NULL;
+}
 
 const struct sn_sum *sn_tables_find(struct sn_tables *tables, uint32_t column,
 				    const uint32_t keys[SN_KEYS], bool adds)
@@ -343,12 +381,12 @@ const struct sn_sum *sn_tables_find(struct sn_tables *tables, uint32_t column,
 	uint32_t mask = 0, may_lack;
 	struct sn_projection *p;
 
-	if (column == SN_ALL)
-		return NULL;
+	if (!sn_tables_has_column(tables, column))
+		return absent(tables, column);
 	for (size_t k = 0; k < SN_KEYS; k++)
 		if (keys[k] != SN_ALL)
 			mask |= 1u << k;
-	p = projection_of(tables, column, mask);
+	p = projection_of(tables, &tables->columns.items[column], mask);
 	may_lack = adds ? mask & 1u << SN_KEY_PROCESS : mask;
 	for (int lacking = 0; lacking <= __builtin_popcount(may_lack); lacking++)
 		for (uint32_t lacks = may_lack;; lacks = (lacks - 1) & may_lack) {
@@ -361,7 +399,7 @@ const struct sn_sum *sn_tables_find(struct sn_tables *tables, uint32_t column,
 			if (!lacks)
 				break;
 		}
-	return sn_map_get(&tables->complete, column) ? &nothing : NULL;
+	return absent(tables, column);
 }
 
 double sn_sum_relative_error(const struct sn_sum *sum)

@@ -76,6 +76,13 @@ struct sn_sum {
 
 struct sn_projection;
 
+/** A metric at a level. */
+struct sn_metric_column {
+	SN_VEC(uint32_t) values; /* indices */
+	struct sn_projection
+		*projections[1 << SN_KEYS]; /* by the keys that are not left out; NULL: not made */
+};
+
 struct sn_tables {
 	struct sn_arena arena;
 	double phase_s;			/* wall time of the phase; NaN: unknown */
@@ -83,10 +90,10 @@ struct sn_tables {
 	struct sn_map member_of[SN_KEYS];
 	struct sn_interner names; /* of columns and sources */
 	SN_VEC(struct sn_value) values;
-	struct sn_map exact;	/* hash of column and keys -> value */
-	struct sn_map complete; /* columns of which an absent value is 0 */
-	SN_VEC(struct sn_projection *) projections;
-	struct sn_map projection_of; /* column and left-out keys -> projection */
+	SN_VEC(struct sn_metric_column) columns; /* by their number */
+	struct sn_map exact;			 /* hash of column and keys -> value */
+	struct sn_map complete;			 /* columns of which an absent value is 0 */
+	bool has_projections;
 };
 
 struct sn_tables *sn_tables_new(void);
@@ -105,6 +112,11 @@ uint32_t sn_tables_column(struct sn_tables *tables, const char *metric, const ch
 /** The same; SN_ALL: no value has it. */
 uint32_t sn_tables_find_column(const struct sn_tables *tables, const char *metric,
 			       const char *level);
+
+/** Whether a column has a value; none is named by SN_ALL. */
+bool sn_tables_has_column(const struct sn_tables *tables, uint32_t column);
+/** Whether a metric has a value, at whatever level. */
+bool sn_tables_has_metric(const struct sn_tables *tables, const char *metric);
 
 /**
  * Adds a value. Of two with equal keys and different sources the one with the smaller error stays;

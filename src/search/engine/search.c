@@ -183,11 +183,8 @@ static bool lacks_a_source(const struct sn_search *s, const struct sn_property *
 			&property->requests.items[missing->needs.items[i]];
 		uint32_t column =
 			sn_tables_find_column(s->recorded->tables, r->metric->name, r->level);
-		bool has_value = false;
 
-		for (size_t v = 0; v < s->recorded->tables->values.count && !has_value; v++)
-			has_value = s->recorded->tables->values.items[v].column == column;
-		if (column == SN_ALL || !has_value)
+		if (!sn_tables_has_column(s->recorded->tables, column))
 			return true;
 	}
 	return false;

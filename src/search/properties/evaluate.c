@@ -514,19 +514,6 @@ static struct sn_prop_value attribute_value(struct sn_evaluator *ev, const struc
 	return result;
 }
 
-static bool has_values(const struct sn_tables *tables, const char *metric)
-{
-	for (size_t i = 0; i < tables->values.count; i++) {
-		const char *column =
-			sn_interned_chars(&tables->names, tables->values.items[i].column);
-		size_t length = strcspn(column, "(");
-
-		if (strlen(metric) == length && !memcmp(column, metric, length))
-			return true;
-	}
-	return false;
-}
-
 /* Whether a name has a value, or a metric any value at all. */
 static struct sn_prop_value exists_value(struct sn_evaluator *ev, const struct sn_expr *e)
 {
@@ -537,7 +524,7 @@ static struct sn_prop_value exists_value(struct sn_evaluator *ev, const struct s
 		return truth(ev->is_set[e->slot] && ev->slots[e->slot].is_known);
 	place = sn_map_put(&ev->exists, sn_hash_bytes(e->name, strlen(e->name)), &is_new);
 	if (is_new)
-		*place = has_values(ev->tables, e->name);
+		*place = sn_tables_has_metric(ev->tables, e->name);
 	return truth(*place != 0);
 }
 
