@@ -14,6 +14,7 @@
 #include "compare/drift.h"
 #include "compare/entry.h"
 #include "compare/pairs.h"
+#include "compare/ranges.h"
 #include "compare/warnings.h"
 
 const char *sn_verdict_name(enum sn_verdict verdict)
@@ -213,6 +214,7 @@ struct aligned {
 struct builder {
 	struct sn_comparison *comparison;
 	size_t runs;
+	const struct sn_ranges *ranges;
 	struct sn_pairs pairs; /* count 0: none */
 	struct sn_interner keys;
 	SN_VEC(struct aligned) rows; /* by key number */
@@ -232,11 +234,12 @@ static uint32_t key_of(struct builder *b, const struct sn_compare_entry *entry)
 static void entry_add(struct builder *b, const struct sn_compare_entry *entry, size_t run,
 		      bool is_a)
 {
-	uint32_t key = key_of(b, entry);
+	struct sn_compare_entry named = sn_ranges_entry(b->ranges, entry);
+	uint32_t key = key_of(b, &named);
 	struct aligned *row;
 
 	if (key == b->rows.count) {
-		struct aligned fresh = { .row = { .entry = *entry } };
+		struct aligned fresh = { .row = { .entry = named } };
 
 		fresh.times = sn_arena_array(&b->comparison->arena, double, b->runs);
 		fresh.shares = sn_arena_array(&b->comparison->arena, double, b->runs);
@@ -360,6 +363,7 @@ static void row_test(struct builder *b, const struct aligned *aligned, struct sn
 		variance = a.variance + z.variance;
 		row->p = sn_welch_p(a, z, &row->difference_interval);
 		row->difference_s = z.mean - a.mean;
+		row->base_s = a.mean;
 		row->error_s = sqrt(variance);
 		row->df = variance > 0 ? variance * variance /
 						 (a.variance * a.variance / a.df +
@@ -369,6 +373,7 @@ static void row_test(struct builder *b, const struct aligned *aligned, struct sn
 	}
 	d = sn_pairs_moments(&b->pairs, aligned->times, aligned->variances, b->comparison->a_count);
 	row->difference_s = d.mean;
+	row->base_s = sn_pairs_base(&b->pairs, aligned->times, b->comparison->a_count);
 	row->error_s = sqrt(d.variance);
 	row->df = d.df;
 	row->p = d.variance > 0 ? sn_student_p(d.mean / row->error_s, d.df) : d.mean == 0;
@@ -391,6 +396,7 @@ static void row_finish(struct builder *b, struct aligned *aligned)
 	row->a_share = sn_mean(aligned->shares, c->a_count);
 	row->b_share = sn_mean(aligned->shares + c->a_count, c->b_count);
 	row->difference_s = z.mean - a.mean;
+	row->base_s = a.mean;
 	row->p = row->error_s = row->df = NAN;
 	row->difference_interval = (struct sn_interval){ NAN, NAN };
 	row->a_interval = mean_interval(a);
@@ -523,7 +529,10 @@ struct sn_comparison *sn_compare(const struct sn_compare_run *a, size_t a_count,
 				 const struct sn_compare_options *options)
 {
 	struct sn_comparison *c = sn_alloc_zeroed(1, sizeof(*c));
-	struct builder builder = { .comparison = c, .runs = a_count + b_count };
+	struct sn_ranges own = { 0 };
+	struct builder builder = { .comparison = c,
+				   .runs = a_count + b_count,
+				   .ranges = options && options->ranges ? options->ranges : &own };
 	struct sn_conditions conditions;
 
 	c->a_count = a_count;
@@ -532,6 +541,10 @@ struct sn_comparison *sn_compare(const struct sn_compare_run *a, size_t a_count,
 		options && options->false_alarm_rate > 0 ? options->false_alarm_rate : 0.05;
 	c->smallest_share =
 		options && options->smallest_share > 0 ? options->smallest_share : 0.005;
+	for (size_t r = 0; builder.ranges == &own && r < a_count + b_count; r++)
+		sn_ranges_add(&own, r < a_count ? &a[r] : &b[r - a_count]);
+	if (builder.ranges == &own)
+		sn_ranges_join(&own);
 	for (size_t r = 0; r < a_count; r++)
 		for (size_t i = 0; i < a[r].entries.count; i++)
 			entry_add(&builder, &a[r].entries.items[i], r, true);
@@ -550,11 +563,12 @@ struct sn_comparison *sn_compare(const struct sn_compare_run *a, size_t a_count,
 			sn_vec_push(&c->rows, builder.rows.items[i].row);
 	if (c->drifted)
 		sn_vec_push(&c->warnings, sn_conditions_sentence(&conditions, &c->arena));
-	sn_compare_warn(c, a, b);
+	sn_compare_warn(c, a, b, options);
 	if (c->rows.count)
 		qsort(c->rows.items, c->rows.count, sizeof(*c->rows.items), rows_by_difference);
 	sn_vec_free(&builder.rows);
 	sn_interner_free(&builder.keys);
+	sn_ranges_free(&own);
 	return c;
 }
 

@@ -80,7 +80,8 @@ struct sn_compare_row {
 	uint32_t a_runs, b_runs;       /* in which it was met */
 	double a_cpu_s, b_cpu_s;       /* means over the runs; absent counts 0 */
 	double a_share, b_share;
-	double difference_s;			   /* B less A */
+	double difference_s; /* B less A */
+	double base_s; /* A's time that the difference is one to: of the same runs, trimmed alike */
 	struct sn_interval difference_interval;	   /* 95 %; NaN with too few runs */
 	struct sn_interval a_interval, b_interval; /* of the means; NaN with too few runs */
 	double error_s,
@@ -101,9 +102,13 @@ struct sn_comparison {
 	SN_VEC(struct sn_compare_row) rows; /* totals first, then by size of the difference */
 };
 
+struct sn_ranges; /* ranges.h */
+
 struct sn_compare_options {
-	double false_alarm_rate; /* of the whole comparison; 0: 0.05 */
-	double smallest_share;	 /* rows below it on both sides are not tested; 0: 0.005 */
+	const char *a_name, *b_name;	/* of the sets, in warnings; NULL: "A", "B" */
+	const struct sn_ranges *ranges; /* which loops are one; NULL: as the runs of both say */
+	double false_alarm_rate;	/* of the whole comparison; 0: 0.05 */
+	double smallest_share;		/* rows below it on both sides are not tested; 0: 0.005 */
 };
 
 /** The verdict on the whole: "different" (findings), else "drift", "same" or "repeat". */

@@ -18,10 +18,37 @@ static const char *module_key(const struct sn_program *program, uint32_t module)
 		       : sn_program_module_name(program, module);
 }
 
+static bool is_outlined(const struct sn_program_function *function)
+{
+	return sn_starts_with(function->name, ".omp_outlined.");
+}
+
+/* clang before 16 names OpenMP regions after nothing (.omp_outlined._debug__.1). A region belongs to the
+ * function of its file that begins last before it. */
+static const struct sn_program_function *owner_of(const struct sn_program *program,
+						  const struct sn_program_function *function)
+{
+	const struct sn_program_function *owner = NULL;
+
+	if (!is_outlined(function) || !function->file || !function->line)
+		return function;
+	for (size_t f = 0; f < program->functions.count; f++) {
+		const struct sn_program_function *other = &program->functions.items[f];
+
+		if (other->module == function->module && other->file &&
+		    !strcmp(other->file, function->file) && other->line &&
+		    other->line <= function->line && !is_outlined(other) &&
+		    (!owner || other->line > owner->line))
+			owner = other;
+	}
+	return owner ? owner : function;
+}
+
 struct sn_compare_entry sn_compare_function(const struct sn_program *program, uint32_t number,
 					    struct sn_arena *arena)
 {
-	const struct sn_program_function *function = &program->functions.items[number];
+	const struct sn_program_function *function =
+		owner_of(program, &program->functions.items[number]);
 
 	return (struct sn_compare_entry){
 		.kind = SN_COMPARE_FUNCTION,
@@ -38,7 +65,8 @@ struct sn_compare_entry sn_compare_loop(const struct sn_program *program, uint32
 					struct sn_arena *arena)
 {
 	const struct sn_program_loop *loop = &program->loops.items[number];
-	const struct sn_program_function *function = &program->functions.items[loop->function];
+	const struct sn_program_function *function =
+		owner_of(program, &program->functions.items[loop->function]);
 
 	return (struct sn_compare_entry){
 		.kind = SN_COMPARE_LOOP,

@@ -8,8 +8,9 @@
  * name if it does not. */
 static size_t own_name_length(const char *name)
 {
-	static const char *const words[] = { "constprop", "isra",    "part", "cold",
-					     "lto_priv",  "_omp_fn", "llvm" };
+	static const char *const words[] = { "constprop", "isra",	  "part",
+					     "cold",	  "lto_priv",	  "_omp_fn",
+					     "llvm",	  "omp_outlined", "omp_outlined_debug__" };
 
 	for (const char *dot = strchr(name, '.'); dot; dot = strchr(dot + 1, '.'))
 		for (size_t w = 0; dot > name && w < sizeof(words) / sizeof(*words); w++) {

@@ -1,7 +1,7 @@
 /**
  * The name of the function that a copy or part belongs to. Known are gcc's clones (.constprop.0,
  * .isra.0), cold halves (.part.0, .cold), outlined regions (._omp_fn.1) and private copies
- * (.lto_priv.0), and LLVM's (.llvm.N).
+ * (.lto_priv.0), and LLVM's (.llvm.N, .omp_outlined).
  */
 #ifndef SN_COMPARE_NAMES_H
 #define SN_COMPARE_NAMES_H

@@ -48,23 +48,45 @@ bool sn_pairs_find(const struct sn_compare_run *a, size_t a_count, const struct 
 	return true;
 }
 
+/* Rows that a run lacks are not trimmed: what is left would be 0. */
+static bool are_in_all(const struct sn_pairs *pairs, const double *times, size_t a_count)
+{
+	bool are = true;
+
+	for (size_t p = 0; p < pairs->count; p++)
+		are &= times[pairs->a[p]] > 0 && times[a_count + pairs->b[p]] > 0;
+	return are;
+}
+
 struct sn_moments sn_pairs_moments(const struct sn_pairs *pairs, const double *times,
 				   const double *variances, size_t a_count)
 {
 	double *differences = sn_alloc_zeroed(pairs->count + 1, sizeof(*differences));
 	double *noise = sn_alloc_zeroed(pairs->count + 1, sizeof(*noise));
-	bool is_in_all = true;
 	struct sn_moments m;
 
 	for (size_t p = 0; p < pairs->count; p++) {
-		double of_a = times[pairs->a[p]], of_b = times[a_count + pairs->b[p]];
-
-		differences[p] = of_b - of_a;
+		differences[p] = times[a_count + pairs->b[p]] - times[pairs->a[p]];
 		noise[p] = variances[a_count + pairs->b[p]] + variances[pairs->a[p]];
-		is_in_all &= of_a > 0 && of_b > 0;
 	}
-	m = (is_in_all ? sn_moments_trimmed : sn_moments_of)(differences, noise, pairs->count);
+	m = (are_in_all(pairs, times, a_count) ? sn_moments_trimmed
+					       : sn_moments_of)(differences, noise, pairs->count);
 	free(differences);
 	free(noise);
 	return m;
+}
+
+double sn_pairs_base(const struct sn_pairs *pairs, const double *times, size_t a_count)
+{
+	double *of_a = sn_alloc_zeroed(pairs->count + 1, sizeof(*of_a));
+	double *none = sn_alloc_zeroed(pairs->count + 1, sizeof(*none));
+	struct sn_moments m;
+
+	for (size_t p = 0; p < pairs->count; p++)
+		of_a[p] = times[pairs->a[p]];
+	m = (are_in_all(pairs, times, a_count) ? sn_moments_trimmed : sn_moments_of)(of_a, none,
+										     pairs->count);
+	free(of_a);
+	free(none);
+	return m.mean;
 }

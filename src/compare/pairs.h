@@ -23,5 +23,7 @@ bool sn_pairs_find(const struct sn_compare_run *a, size_t a_count, const struct 
  * `variances` (of sampling alone) have the runs of A first. The variance is not less than sampling gives. */
 struct sn_moments sn_pairs_moments(const struct sn_pairs *pairs, const double *times,
 				   const double *variances, size_t a_count);
+/** Mean of A over the same pairs, trimmed alike: what that difference is a part of. */
+double sn_pairs_base(const struct sn_pairs *pairs, const double *times, size_t a_count);
 
 #endif

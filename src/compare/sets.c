@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "compare/drift.h"
 #include "compare/entry.h"
+#include "compare/ranges.h"
 
 /* Of comparisons with a true change, the part in which it is to be found. */
 static const double POWER = 0.8;
@@ -143,10 +144,10 @@ static double detectable_of(const struct sn_compare_row *row, double rate)
 {
 	double needed;
 
-	if (!(row->a_cpu_s > 0) || isnan(row->error_s) || !(row->df > 0))
+	if (!(row->base_s > 0) || isnan(row->error_s) || !(row->df > 0))
 		return NAN;
 	needed = sn_student_t(rate, row->df) + sn_student_t(2 * (1 - POWER), row->df);
-	return 1 + needed * row->error_s / row->a_cpu_s;
+	return 1 + needed * row->error_s / row->base_s;
 }
 
 /* Neither time nor a ratio of two can be below zero, whatever the noise. */
@@ -167,10 +168,10 @@ static void cell_set(struct builder *b, size_t set, const struct sn_compare_row 
 	cell->high_s = row->b_interval.high;
 	cell->p = row->p;
 	cell->verdict = verdict_of(row);
-	if (row->a_cpu_s > 0) {
-		cell->ratio = 1 + row->difference_s / row->a_cpu_s;
-		cell->ratio_low = from_zero(1 + row->difference_interval.low / row->a_cpu_s);
-		cell->ratio_high = 1 + row->difference_interval.high / row->a_cpu_s;
+	if (row->base_s > 0) {
+		cell->ratio = 1 + row->difference_s / row->base_s;
+		cell->ratio_low = from_zero(1 + row->difference_interval.low / row->base_s);
+		cell->ratio_high = 1 + row->difference_interval.high / row->base_s;
 		cell->detectable_ratio = detectable_of(row, b->c->false_alarm_rate * share);
 	}
 	if (!row->a_runs)
@@ -252,16 +253,27 @@ struct sn_set_comparison *sn_compare_sets(const struct sn_compare_set *sets, siz
 	struct sn_set_comparison *c = sn_alloc_zeroed(1, sizeof(*c));
 	struct builder b = { .c = c, .sets = sets };
 	const struct sn_compare_set *of = &sets[reference];
-	struct sn_compare_options options = { .false_alarm_rate = false_alarm_rate };
+	struct sn_ranges ranges = { 0 };
+	struct sn_compare_options options = { .ranges = &ranges,
+					      .false_alarm_rate = false_alarm_rate };
 
+	for (size_t r = 0; r < of->count; r++)
+		sn_ranges_add(&ranges, &of->runs[r]);
+	for (size_t s = 0; s < count; s++)
+		for (size_t r = 0; r < sets[s].count; r++)
+			sn_ranges_add(&ranges, &sets[s].runs[r]);
+	sn_ranges_join(&ranges);
 	c->set_count = count;
 	c->reference = reference;
 	c->false_alarm_rate = false_alarm_rate > 0 ? false_alarm_rate : 0.05;
 	b.pairs = sn_alloc_zeroed(count + 1, sizeof(struct sn_comparison *));
-	for (size_t s = 0; s < count; s++)
+	options.a_name = of->name;
+	for (size_t s = 0; s < count; s++) {
+		options.b_name = sets[s].name;
 		if (s != reference)
 			b.pairs[s] = sn_compare(of->runs, of->count, sets[s].runs, sets[s].count,
 						&options);
+	}
 	correct(&b);
 	c->design = design_of(&b);
 	for (size_t s = 0; s < count; s++) {
@@ -280,6 +292,7 @@ struct sn_set_comparison *sn_compare_sets(const struct sn_compare_set *sets, siz
 		sn_comparison_free(b.pairs[s]);
 	free(b.pairs);
 	sn_interner_free(&b.keys);
+	sn_ranges_free(&ranges);
 	return c;
 }
 

@@ -42,11 +42,28 @@ static const char *program_name(const struct sn_compare_run *run)
 	return run->program ? sn_base_name(run->program) : "";
 }
 
-/* Parts of the time of each side in functions that both have. */
-static void warn_of_programs(struct sn_comparison *c, const struct sn_compare_run *a,
-			     const struct sn_compare_run *b)
+/* Time of a side, and that of it in functions that the other has, too. */
+struct common {
+	double all, common;
+};
+
+static void common_add(struct common *side, double cpu_s, bool is_common)
 {
-	double all_a = 0, all_b = 0, common_a = 0, common_b = 0;
+	side->all += cpu_s;
+	side->common += is_common ? cpu_s : 0;
+}
+
+static bool is_little(const struct common *side)
+{
+	return side->common < IN_COMMON * side->all;
+}
+
+/* Of the program itself, where it has some of the time: another compiler brings another runtime library. */
+static void warn_of_programs(struct sn_comparison *c, const struct sn_compare_run *a,
+			     const struct sn_compare_run *b, const char *a_name, const char *b_name)
+{
+	static const double SOME = 0.1;
+	struct common all_a = { 0 }, all_b = { 0 }, own_a = { 0 }, own_b = { 0 };
 
 	for (size_t i = 0; i < c->rows.count; i++) {
 		const struct sn_compare_row *row = &c->rows.items[i];
@@ -54,21 +71,27 @@ static void warn_of_programs(struct sn_comparison *c, const struct sn_compare_ru
 
 		if (row->entry.kind != SN_COMPARE_FUNCTION)
 			continue;
-		all_a += row->a_cpu_s;
-		all_b += row->b_cpu_s;
-		common_a += is_common ? row->a_cpu_s : 0;
-		common_b += is_common ? row->b_cpu_s : 0;
+		common_add(&all_a, row->a_cpu_s, is_common);
+		common_add(&all_b, row->b_cpu_s, is_common);
+		if (row->entry.module[0])
+			continue;
+		common_add(&own_a, row->a_cpu_s, is_common);
+		common_add(&own_b, row->b_cpu_s, is_common);
 	}
-	if (all_a > 0 && all_b > 0 &&
-	    (common_a < IN_COMMON * all_a || common_b < IN_COMMON * all_b))
+	if (own_a.all > SOME * all_a.all && own_b.all > SOME * all_b.all) {
+		all_a = own_a;
+		all_b = own_b;
+	}
+	if (all_a.all > 0 && all_b.all > 0 && (is_little(&all_a) || is_little(&all_b)))
 		sn_vec_push(
 			&c->warnings,
 			sn_arena_printf(
 				&c->arena,
-				"two different programs? A ran %s, B %s; functions that both have "
-				"take %.0f %% of the CPU time of A and %.0f %% of that of B",
-				program_name(&a[0]), program_name(&b[0]), 100 * common_a / all_a,
-				100 * common_b / all_b));
+				"two different programs? %s ran %s, %s %s; functions that both have "
+				"take %.0f %% of the CPU time of %s and %.0f %% of that of %s",
+				a_name, program_name(&a[0]), b_name, program_name(&b[0]),
+				100 * all_a.common / all_a.all, a_name,
+				100 * all_b.common / all_b.all, b_name));
 }
 
 typedef const char *(*fact_of)(const struct sn_compare_run *run);
@@ -107,10 +130,11 @@ static void warn_of_two(struct sn_comparison *c, const struct sn_compare_run *a,
 }
 
 void sn_compare_warn(struct sn_comparison *c, const struct sn_compare_run *a,
-		     const struct sn_compare_run *b)
+		     const struct sn_compare_run *b, const struct sn_compare_options *options)
 {
 	warn_of_repeats(c, a, b);
-	warn_of_programs(c, a, b);
+	warn_of_programs(c, a, b, options && options->a_name ? options->a_name : "A",
+			 options && options->b_name ? options->b_name : "B");
 	warn_of_two(c, a, b, version_of, "by different versions of sonde",
 		    "what differs may be how it measures");
 	warn_of_two(c, a, b, processor_of, "on different processors", "what differs may be they");

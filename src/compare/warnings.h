@@ -9,6 +9,6 @@
 
 /** Adds sentences to the comparison's warnings, once its rows are there. */
 void sn_compare_warn(struct sn_comparison *comparison, const struct sn_compare_run *a,
-		     const struct sn_compare_run *b);
+		     const struct sn_compare_run *b, const struct sn_compare_options *options);
 
 #endif

@@ -104,6 +104,54 @@ done = t.run('check', *experiments['base'][:2], ':', *experiments['again'][:2])
 t.check(done.returncode == 3 and 'could not have been found' in done.stdout, 'check says 3 where nothing could be found', done.stdout)
 done = t.run('check', *experiments['base'], ':', *experiments['again'], '--fail-above', '0')
 t.check(done.returncode in (1, 3), 'no change at all cannot be shown', done.stdout)
+# ---- compilers ----
+# gcc names a region of OpenMP after its function, clang 14 does not, and puts the inner loop at other lines
+import shutil
+if shutil.which('clang') and os.system('echo "int main(void){return 0;}" | clang -fopenmp -x c - -o region 2>region.words') == 0:
+    with open('heat.c', 'w') as out:
+        out.write(r'''
+enum { N = 500 };
+static double a[N][N], b[N][N];
+
+static void step(void)
+{
+#pragma omp parallel for
+	for (int i = 1; i < N - 1; i++)
+		for (int j = 1; j < N - 1; j++)
+			b[i][j] = 0.25 * (a[i - 1][j] + a[i + 1][j] + a[i][j - 1] + a[i][j + 1]);
+}
+
+static void back(void)
+{
+#pragma omp parallel for
+	for (int i = 1; i < N - 1; i++)
+		for (int j = 1; j < N - 1; j++)
+			a[i][j] = 0.5 * (a[i][j] + b[i][j]);
+}
+
+int main(void)
+{
+	a[0][1] = 1;
+	for (int t = 0; t < 700; t++) {
+		step();
+		back();
+	}
+	return b[1][1] < 0;
+}
+''')
+    for compiler in ('gcc', 'clang'):
+        t.command(compiler, '-g', '-O2', '-fopenmp', 'heat.c', '-o', 'heat')
+        done = t.run('record', '-o', compiler + '-heat', '--', './heat')
+        t.check(done.returncode == 0, f'heat by {compiler}', done.stderr)
+    got = json.loads(t.run('diff', 'gcc-heat', ':', 'clang-heat', '--format', 'json').stdout)
+    for name in ('step', 'back'):
+        rows = [r for r in got['rows'] if r['function'] == name and max(r['a_cpu_s'] or 0, r['b_cpu_s'] or 0) > 0.02]
+        t.check({'function', 'loop'} == {r['kind'] for r in rows} and all((r['a_cpu_s'] or 0) > 0 < (r['b_cpu_s'] or 0) for r in rows),
+                f'{name} and its loop are one function and one loop, whatever the compiler',
+                [(r['kind'], r['name'], r['a_cpu_s'], r['b_cpu_s']) for r in got['rows'] if 'omp_' in r['name'] or r['function'] in ('step', 'back')])
+    t.check(not any('two different programs' in words for words in got['warnings']), 'one program by two compilers is one program', got['warnings'])
+else:
+    t.skip('regions of OpenMP by two compilers', 'no clang with OpenMP here')
 for words, code in ((['check', 'a'], 2), (['diff', 'a', ':', 'b', ':'], 5), (['check', '--fail-above', 'x', 'a', ':', 'b'], 2),
                     (['diff', '--self', experiments['base'][0], experiments['slower'][0]], 2),
                     (['diff', 'c', '--reference', 'nobody'], 2)):

@@ -27,6 +27,8 @@ TEST(copies_and_parts_belong_to_their_function)
 	check("ns::f(int) [clone .part.0]", "ns::f(int)");
 	check("ns::f(int) [clone .isra.0] [clone .cold]", "ns::f(int)");
 	check("f.llvm.1234", "f");
+	check("f.omp_outlined", "f");
+	check("f.omp_outlined_debug__.1", "f");
 }
 
 TEST(other_names_are_their_own)
@@ -36,6 +38,7 @@ TEST(other_names_are_their_own)
 	check("f.coldest", "f.coldest");
 	check("f.1", "f.1");
 	check(".cold", ".cold");
+	check(".omp_outlined.", ".omp_outlined.");
 	check("main.init.0", "main.init.0");
 	check("runtime.partial", "runtime.partial");
 	check("operator[]", "operator[]");

@@ -136,6 +136,77 @@ TEST(neither_time_nor_ratio_is_below_zero)
 	free_sets(&sets);
 }
 
+/* Four blocks of the reference, three of the other set, which has none of it: the runs that are paired are faster
+ * than the one that is not. */
+TEST(a_ratio_is_to_the_runs_that_are_paired)
+{
+	struct sn_random random;
+	struct sets sets;
+	struct sn_set_comparison *c;
+	const struct sn_set_row *row;
+
+	sn_random_seed(&random, 3);
+	make_sets(&random, 1, &sets);
+	for (int b = 0; b < BLOCKS; b++) {
+		sets.runs[0][b].entries.items[0].cpu_s = b == 3 ? 1 : 4;
+		sets.runs[1][b].entries.items[0].cpu_s = 0;
+	}
+	sets.sets[0].count = 4;
+	sets.sets[1].count = 3;
+	c = sn_compare_sets(sets.sets, 2, 0, 0);
+	row = row_of(c, "a");
+	REQUIRE(row != NULL);
+	CHECK_REAL(row->cells[1].ratio, 0, 1e-12);
+	CHECK(row->cells[1].ratio >= row->cells[1].ratio_low &&
+	      row->cells[1].ratio <= row->cells[1].ratio_high);
+	sn_set_comparison_free(c);
+	free_sets(&sets);
+}
+
+static struct sn_compare_entry loop_at(uint32_t first, uint32_t last, double cpu_s)
+{
+	return (struct sn_compare_entry){ .kind = SN_COMPARE_LOOP,
+					  .module = "",
+					  .function = "step",
+					  .name = first == last ? "13" : "12-13",
+					  .file = "heat.c",
+					  .line_first = first,
+					  .line_last = last,
+					  .depth = 2,
+					  .share = 0.2,
+					  .cpu_s = cpu_s };
+}
+
+/* The reference has the loop in lines 12-13, one compiler in 13, a third in both: on vectors, and the rest. */
+TEST(a_loop_is_found_by_its_lines_whatever_the_compiler)
+{
+	struct sn_random random;
+	struct sets sets;
+	struct sn_set_comparison *c;
+	const struct sn_set_row *row;
+	size_t loops = 0;
+
+	sn_random_seed(&random, 4);
+	make_sets(&random, 1, &sets);
+	for (int b = 0; b < BLOCKS; b++) {
+		sn_vec_push(&sets.runs[0][b].entries, loop_at(12, 13, 1));
+		sn_vec_push(&sets.runs[1][b].entries, loop_at(13, 13, 2));
+		sn_vec_push(&sets.runs[2][b].entries, loop_at(12, 13, 1));
+		sn_vec_push(&sets.runs[2][b].entries, loop_at(13, 13, 3));
+	}
+	c = sn_compare_sets(sets.sets, SETS, 0, 0);
+	for (size_t i = 0; i < c->rows.count; i++)
+		loops += c->rows.items[i].entry.kind == SN_COMPARE_LOOP;
+	CHECK_INT(loops, 1);
+	row = row_of(c, "12-13");
+	REQUIRE(row != NULL);
+	CHECK_REAL(row->cells[1].ratio, 2, 1e-9);
+	CHECK_REAL(row->cells[2].ratio, 4, 1e-9);
+	CHECK_INT(row->cells[1].verdict, SN_SET_SLOWER);
+	sn_set_comparison_free(c);
+	free_sets(&sets);
+}
+
 /* Without blocks the machine hides it: detectable_ratio says so. */
 TEST(without_blocks_it_is_said_that_nothing_could_be_found)
 {
