@@ -64,7 +64,9 @@ static void traces_put(const struct sn_record_options *o, FILE *out)
 		  "heap: a sample of allocations with their call paths; 0.01 us a call" },
 		{ o->has_sync,
 		  "sync: locks by object and site; 0.015 us a free one, 0.3 us one that waits" },
-		{ o->has_io, "io: input and output by file; 0.1 us a call" },
+		{ o->has_io && !o->io_is_sampled, "io: input and output by file; 0.1 us a call" },
+		{ o->has_io && o->io_is_sampled,
+		  "io: input and output by file, some of calls that come fast; 0.01 us a call" },
 		{ o->mpi, "mpi: calls of MPI and messages; 0.4 us a call" },
 		{ o->has_openmp, "openmp: regions and constructs; about 1 us a region and thread" },
 	};

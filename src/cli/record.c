@@ -131,8 +131,11 @@ static sn_status mpi_set(struct sn_record_options *o, const char *mode, struct s
 
 static sn_status io_set(struct sn_record_options *o, const char *mode, struct sn_error *err)
 {
-	(void)mode, (void)err;
 	o->has_io = true;
+	o->io_is_sampled = !strcmp(mode, "sample");
+	if (mode[0] && strcmp(mode, "trace") != 0 && !o->io_is_sampled)
+		return sn_error_set(err, SN_ERR_USAGE, "--io takes trace or sample, not '%s'",
+				    mode);
 	return SN_OK;
 }
 

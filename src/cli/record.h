@@ -26,7 +26,8 @@
 		{ "sync", 0, "[=LEAST]",                                                                                  \
 		  "trace locks, too: all, or waits of at least so many us; on: calibrated",                               \
 		  NULL },                                                                                                 \
-		{ "io", 0, NULL, "trace input and output, too: calls, bytes and time by file",                            \
+		{ "io", 0, "[=MODE]",                                                                                     \
+		  "trace input and output, too, by file: trace (each call), sample (some of calls that come fast)",       \
 		  NULL },                                                                                                 \
 		{ "openmp", 0, NULL,                                                                                      \
 		  "trace OpenMP, too: regions, barriers, locks, tasks: who works, who waits",                             \

@@ -1,6 +1,7 @@
 /* Reads the entries of input and output, and sums them by file and operation. */
 #include "io/io.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,9 +158,34 @@ static void failure_add(struct reader *reader, uint32_t use, const struct sn_io_
 	reader->failures.items[*place - 1].calls += entry->calls;
 }
 
+/* Memory that is shared has names as files have, and is written as they are. */
 static bool is_file(const char *name)
 {
-	return *name == '/' && strncmp(name, "/dev/", 5) != 0;
+	return *name == '/' && (strncmp(name, "/dev/", 5) != 0 || !strncmp(name, "/dev/shm/", 9));
+}
+
+/* Of one call in 2^period that is met, at a random place: at most that of as many independent draws. */
+static double calls_variance(const struct sn_io_entry *entry)
+{
+	return (double)entry->calls * (double)((1ull << entry->period) - 1);
+}
+
+/* (derived) Sizes of a class differ by a factor of two at most: their mean square is at most 9/8 of the square of their mean. */
+static const double size_class_squares = 1.125;
+
+static double bytes_variance(const struct sn_io_entry *entry)
+{
+	double mean = entry->calls ? (double)entry->bytes / (double)entry->calls : 0;
+
+	return calls_variance(entry) * mean * mean * size_class_squares;
+}
+
+void sn_io_interval(uint64_t calls, double variance, uint64_t *low, uint64_t *high)
+{
+	double half = 1.96 * sqrt(fmax(0, variance));
+
+	*low = (double)calls > half ? calls - (uint64_t)half : 0;
+	*high = calls + (uint64_t)half;
 }
 
 static void path_add(struct reader *reader, uint32_t process, const struct sn_io_entry *entry,
@@ -168,6 +194,7 @@ static void path_add(struct reader *reader, uint32_t process, const struct sn_io
 	struct sn_io_path path = { .process = process,
 				   .operation = entry->operation,
 				   .is_file = is_file(file) };
+	struct sn_io_path *sum;
 	uint64_t *place;
 
 	if (!sn_trace_stack_of(reader->program, process, entry->path, &path.stack))
@@ -179,9 +206,12 @@ static void path_add(struct reader *reader, uint32_t process, const struct sn_io
 		sn_vec_push(&reader->io->paths, path);
 		*place = reader->io->paths.count;
 	}
-	reader->io->paths.items[*place - 1].calls += entry->calls;
-	reader->io->paths.items[*place - 1].bytes += entry->bytes;
-	reader->io->paths.items[*place - 1].time_ns += time_ns;
+	sum = &reader->io->paths.items[*place - 1];
+	sum->calls += entry->calls;
+	sum->bytes += entry->bytes;
+	sum->time_ns += time_ns;
+	sum->calls_variance += calls_variance(entry);
+	sum->bytes_variance += bytes_variance(entry);
 }
 
 static bool is_within(const struct reader *reader, const struct sn_trace_item *item)
@@ -200,6 +230,8 @@ static void count_take(struct reader *reader, const struct sn_trace_item *item,
 	struct sn_io_use *use = &reader->io->uses.items[number];
 
 	use->calls += entry->calls;
+	use->met += entry->calls >> entry->period;
+	use->calls_variance += calls_variance(entry);
 	use->bytes += entry->bytes;
 	use->time_ns += time_ns;
 	use->sequential += entry->sequential;
@@ -232,7 +264,8 @@ static void other_take(struct reader *reader, const struct sn_trace_item *item,
 	case SN_IO_NAME:
 		break;
 	case SN_IO_COUNT:
-		if (entry->operation >= SN_IO_OPERATION_COUNT || entry->size_class > 64)
+		if (entry->operation >= SN_IO_OPERATION_COUNT || entry->size_class > 64 ||
+		    entry->period > SN_IO_PERIOD_MOST)
 			reader->io->damaged++;
 		else if (is_within(reader, item))
 			count_take(reader, item, entry);
@@ -280,6 +313,8 @@ static void uses_finish(struct reader *reader)
 			use->operation == SN_IO_SENDFILE || use->operation == SN_IO_COPY_FILE_RANGE;
 
 		io->calls += use->calls;
+		io->met += use->met;
+		io->calls_variance += use->calls_variance;
 		io->time_ns += use->time_ns;
 		if (direction == SN_IO_READS || is_both)
 			io->read_bytes += use->bytes;

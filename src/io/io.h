@@ -18,8 +18,10 @@
 /** One operation on one file, of all processes. */
 struct sn_io_use {
 	const char *file; /* as the kernel calls it; what could not be opened, as the program did */
-	uint8_t operation; /* enum sn_io_operation */
-	uint64_t calls;	   /* exact but for what `lost` says */
+	uint8_t operation;     /* enum sn_io_operation */
+	uint64_t calls;	       /* exact but for what `lost` says; of a sample an estimate ... */
+	uint64_t met;	       /* ... from so many ... */
+	double calls_variance; /* ... with the variance of its error; 0: exact */
 	uint64_t bytes, time_ns, errors;
 	uint64_t sequential;  /* calls that began where the one before had ended */
 	uint64_t moving;      /* calls that moved a byte ... */
@@ -36,6 +38,7 @@ struct sn_io_path {
 	uint8_t operation;
 	bool is_file; /* on files, and not on sockets, pipes and terminals, which give what others do */
 	uint64_t calls, bytes, time_ns;
+	double calls_variance, bytes_variance; /* of the errors of a sample; 0: exact */
 };
 
 struct sn_io {
@@ -44,6 +47,8 @@ struct sn_io {
 	SN_VEC(struct sn_io_use) uses;
 	SN_VEC(struct sn_io_path) paths; /* of calls whose path is known */
 	uint64_t calls, time_ns;
+	uint64_t met; /* fewer than `calls`: it is a sample (record --io=sample) */
+	double calls_variance;
 	uint64_t read_bytes, written_bytes; /* by calls whose bytes the kernel counts as well */
 	/* rchar and wchar of all processes; -1: some process has none */
 	int64_t kernel_read_bytes, kernel_written_bytes;
@@ -59,6 +64,9 @@ sn_status sn_io_read(const struct sn_program *program, struct sn_io **out, struc
 sn_status sn_io_read_within(const struct sn_program *program, const struct sn_spans *windows,
 			    struct sn_io **out, struct sn_error *err);
 void sn_io_free(struct sn_io *io);
+
+/** The 95 % interval of an estimated number of calls with this variance. */
+void sn_io_interval(uint64_t calls, double variance, uint64_t *low, uint64_t *high);
 
 /** "read", "fwrite" ... */
 const char *sn_io_operation_name(uint8_t operation);

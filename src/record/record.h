@@ -49,7 +49,8 @@ struct sn_record_options {
 	bool has_sync;		      /* locks are traced ... */
 	bool sync_is_calibrated;      /* ... waits that last six times as long as a lock takes */
 	double sync_min_us;	      /* ... waits of at least so long; 0: all */
-	bool has_io;		      /* input and output are traced */
+	bool has_io;		      /* input and output are traced ... */
+	bool io_is_sampled;	      /* ... of calls that come fast, some */
 	bool has_openmp;	      /* regions and constructs of OpenMP are traced */
 	struct sn_counters counters;  /* -e, and those of --collect faults */
 	bool has_faults;	      /* --collect faults, or all */

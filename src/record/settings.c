@@ -61,7 +61,7 @@ void sn_settings_text(const struct sn_record_options *o, const char *folder, uin
 	if (o->has_sync && o->sync_min_us > 0)
 		sn_text_addf(text, "syncmin=%llu;", (unsigned long long)(o->sync_min_us * 1e3));
 	if (o->has_io)
-		sn_text_add(text, "io=1;");
+		sn_text_addf(text, "io=%d;", o->io_is_sampled ? SN_IO_SAMPLE : SN_IO_TRACE);
 	if (o->has_openmp)
 		sn_text_add(text, "omp=1;");
 	if (o->counters.count) {

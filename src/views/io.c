@@ -22,6 +22,9 @@ enum {
 	I_SOURCE_FILE,
 	I_LINE,
 	I_MODULE,
+	I_MET,
+	I_CALLS_LOW,
+	I_CALLS_HIGH,
 };
 
 static const struct sn_column io_columns[] = {
@@ -41,6 +44,9 @@ static const struct sn_column io_columns[] = {
 	{ "source_file", NULL, SN_CELL_TEXT, 0 },
 	{ "line", NULL, SN_CELL_INT, 0 },
 	{ "module", NULL, SN_CELL_TEXT, 0 },
+	{ "met", NULL, SN_CELL_INT, 0 },
+	{ "calls_low", NULL, SN_CELL_INT, 0 },
+	{ "calls_high", NULL, SN_CELL_INT, 0 },
 };
 
 /* What was read before for the same input, or now. */
@@ -61,6 +67,7 @@ static void use_add(struct sn_table *table, const struct sn_program *program,
 {
 	static const struct sn_site_columns columns = { I_SITE, I_FUNCTION, I_SOURCE_FILE, I_LINE,
 							I_MODULE };
+	uint64_t low, high;
 
 	sn_table_add_row(table);
 	sn_view_set_site(table, &columns, program, use->site);
@@ -71,6 +78,10 @@ static void use_add(struct sn_table *table, const struct sn_program *program,
 	sn_table_set_real(table, I_TIME, (double)use->time_ns / 1e9);
 	sn_table_set_int(table, I_ERRORS, (int64_t)use->errors);
 	sn_table_set_text(table, I_ERROR_KINDS, use->error_words);
+	sn_io_interval(use->calls, use->calls_variance, &low, &high);
+	sn_table_set_int(table, I_MET, (int64_t)use->met);
+	sn_table_set_int(table, I_CALLS_LOW, (int64_t)low);
+	sn_table_set_int(table, I_CALLS_HIGH, (int64_t)high);
 	if (!use->moving)
 		return;
 	sn_table_set_real(table, I_MEAN, (double)use->bytes / (double)use->moving);
@@ -124,6 +135,7 @@ static void members_write(const struct sn_view_input *input, struct sn_json *jso
 	if (io_get(input, &io, &err) != SN_OK)
 		return;
 	sn_json_member_uint(json, "calls", io->calls);
+	sn_json_member_uint(json, "met", io->met);
 	sn_json_member_double(json, "time_s", (double)io->time_ns / 1e9);
 	sn_json_member_uint(json, "read_bytes", io->read_bytes);
 	sn_json_member_uint(json, "written_bytes", io->written_bytes);
@@ -153,7 +165,16 @@ static void foot_put(const struct sn_view_input *input, FILE *out)
 	sn_text_add(&text, " read, ");
 	sn_heap_add_size(&text, io->written_bytes);
 	sn_text_add(&text, " written");
-	if (io->kernel_read_bytes >= 0)
+	if (io->met < io->calls) {
+		uint64_t low, high;
+
+		sn_io_interval(io->calls, io->calls_variance, &low, &high);
+		sn_text_addf(&text,
+			     "; estimates, from %llu calls that were met: 95 %% within %llu and "
+			     "%llu calls",
+			     (unsigned long long)io->met, (unsigned long long)low,
+			     (unsigned long long)high);
+	} else if (io->kernel_read_bytes >= 0)
 		sn_text_addf(&text, "; the kernel's account has %+lld and %+lld bytes besides",
 			     (long long)(io->kernel_read_bytes - (int64_t)io->read_bytes),
 			     (long long)(io->kernel_written_bytes - (int64_t)io->written_bytes));
@@ -176,6 +197,10 @@ static const struct sn_explanation io_words[] = {
 	  "Which part of the calls that moved bytes moved fewer than 4,096.", "mean_bytes" },
 	{ "sequential_share", "share",
 	  "Which part of the calls began where the one before on the descriptor had ended.", NULL },
+	{ "met", "count", "Calls that were looked at: all, but of a sample (--io=sample).",
+	  "calls" },
+	{ "calls_low", "count", "The fewest calls that a sample leaves possible (95 %).", "calls" },
+	{ "calls_high", "count", "The most calls that a sample leaves possible (95 %).", "calls" },
 	{ "below_bytes", "count", "No call moved so many bytes: a power of two.", "mean_bytes" },
 	{ "source_file", "text", "The source file of the site.", "site" },
 	{ 0 },

@@ -1,7 +1,8 @@
 /**
  * Entries of input and output in a piece of a trace (wire/trace.h, SN_TRACE_IO; wire/entries.h).
  *
- *   COUNT    calls of one operation on one file, by one call path, of one size class, with one outcome
+ *   COUNT    calls of one operation on one file, by one call path, of one size class, with one outcome. Of a sample one of
+ *            2^period calls was met, at a place of its period drawn by chance: all its numbers are multiplied by that
  *   NAME     the file's name by its number; its text follows in as many entries as it needs
  *   ACCOUNT  what the kernel has counted of the process (rchar and wchar of /proc/PID/io)
  *
@@ -35,6 +36,8 @@ enum sn_io_direction { SN_IO_NEITHER, SN_IO_READS, SN_IO_WRITES, SN_IO_RECEIVES,
 enum sn_io_operation { SN_IO_OPERATIONS(SN_IO_OPERATION) SN_IO_OPERATION_COUNT };
 #undef SN_IO_OPERATION
 
+enum { SN_IO_PERIOD_MOST = 16 };
+
 /** 0: no byte; else 1 + the number of the highest bit of the bytes. */
 static inline uint8_t sn_io_size_class(uint64_t bytes)
 {
@@ -45,7 +48,7 @@ struct sn_io_entry {
 	uint8_t type; /* enum sn_io_type */
 	uint8_t operation;
 	uint8_t size_class; /* of COUNT: sn_io_size_class */
-	uint8_t unused;
+	uint8_t period; /* of COUNT: logarithm to base 2, at most SN_IO_PERIOD_MOST; 0: every call was met */
 	uint32_t path;	     /* call path; 0: none */
 	uint32_t file;	     /* its number; 0: unknown */
 	uint32_t error;	     /* errno; 0: success */

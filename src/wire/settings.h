@@ -33,6 +33,8 @@ enum sn_follow {
 
 /** Every event; sums by call path; a sample of blocks. Stored (wire/heap.h). */
 enum sn_heap_mode { SN_HEAP_OFF, SN_HEAP_TRACE, SN_HEAP_AGGREGATE, SN_HEAP_SAMPLE };
+/** SAMPLE: of a thread's calls that come fast some, drawn by chance. */
+enum sn_io_mode { SN_IO_OFF, SN_IO_TRACE, SN_IO_SAMPLE };
 /** CALIBRATED: the runtime finds the least wait itself. */
 enum sn_sync_mode { SN_SYNC_OFF, SN_SYNC_TRACE, SN_SYNC_CALIBRATED };
 
@@ -61,7 +63,7 @@ struct sn_settings {
 	uint32_t mpi;		      /* mpi=1: calls of MPI are traced */
 	uint32_t sync;		      /* sync=: enum sn_sync_mode */
 	uint64_t sync_min_ns; /* syncmin=: with SN_SYNC_TRACE, shorter waits count as none */
-	uint32_t io;	      /* io=1: calls of input and output are traced */
+	uint32_t io;	      /* io=: enum sn_io_mode */
 	uint32_t openmp;      /* omp=1: regions and constructs of OpenMP are traced */
 	uint32_t
 		planned_loops; /* plans=: loops of the plans in dir (wire/plan.h); 0: there are none */
@@ -193,7 +195,7 @@ static inline int sn_settings_parse(const char *text, struct sn_settings *settin
 		else if (sn_settings_key_is(text, "syncmin"))
 			settings->sync_min_ns = number;
 		else if (sn_settings_key_is(text, "io"))
-			settings->io = number != 0;
+			settings->io = (uint32_t)number;
 		else if (sn_settings_key_is(text, "omp"))
 			settings->openmp = number != 0;
 		else if (sn_settings_key_is(text, "monitor"))

@@ -145,7 +145,56 @@ def known_program():
     t.check('--io' in shown.stderr, 'without a trace the view says how to make one', shown.stderr)
 
 
-for check in (random_programs, known_program):
+MANY = '''
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static char bytes[256];
+/* every fourth call is of 200 bytes, the others of 20: which are met must not go by turns */
+__attribute__((noipa)) static void large(int fd)
+{
+	if (pwrite(fd, bytes, 200, 0) != 200)
+		abort();
+}
+__attribute__((noipa)) static void small(int fd)
+{
+	for (int i = 0; i < 3; i++)
+		if (pwrite(fd, bytes, 20, 0) != 20)
+			abort();
+}
+int main(int argc, char **argv)
+{
+	int fd = open("sampled.data", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	for (int i = 0; i < atoi(argv[1]); i++) {
+		large(fd);
+		small(fd);
+	}
+	return 0;
+}
+'''
+
+
+def sampled():
+    program = t.compile(MANY, '-O1', '-g', output='./sampled')
+    t.run('record', '-q', '--io=sample', '-o', 'many', program, 250000)
+    io = t.show('io', 'many', '--all')
+    row = next(r for r in io['rows'] if r['operation'] == 'pwrite')
+    t.check(256 <= row['met'] < 1000000 and io['met'] < io['calls'], 'sampled: of calls that come fast some are met', row)
+    # what lies without 95 % has one run in 20: twice as far off, one in 10,000
+    t.check(row['calls_low'] < row['calls'] < row['calls_high'] and abs(row['calls'] - 1e6) <= row['calls_high'] - row['calls_low'],
+            'sampled: they stand for all 1,000,000, within the stated error', row)
+    t.within(row['mean_bytes'], 65, 6.5, 'sampled: and for their sizes, which go by turns')
+    t.equal(row['sequential_share'] < .01, True, 'sampled: where calls begin is known of those that were not met, too')
+    t.check('estimates, from' in t.run('show', 'io', 'many').stdout, 'sampled: the text says that it is a sample')
+    t.run('record', '-q', '--io=sample', '-o', 'few', program, 50)
+    row = next(r for r in t.show('io', 'few', '--all')['rows'] if r['operation'] == 'pwrite')
+    t.equal((row['calls'], row['met'], row['bytes'], row['calls_low'], row['calls_high']), (200, 200, 13000, 200, 200), 'sampled: few calls are all met')
+    done = t.run('record', '--io=some', program, 1)
+    t.check(done.returncode == 125 and '--io takes trace or sample' in done.stderr, 'sampled: another word is a mistake', done.stderr)
+
+
+for check in (random_programs, known_program, sampled):
     if not chosen or check.__name__ in chosen:
         check()
 t.done()

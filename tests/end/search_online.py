@@ -121,6 +121,26 @@ int main(int argc, char **argv)
 }
 '''
 
+# 3,000,000 writes of 16 bytes
+MANY = r'''
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+static void __attribute__((noinline)) save(int file)
+{
+	for (int i = 0; i < 1000; i++)
+		if (pwrite(file, "16 bytes of it..", 16, 0) != 16)
+			_exit(1);
+}
+int main(void)
+{
+	int file = open("many.data", O_WRONLY | O_CREAT, 0600);
+	for (int i = 0; i < 3000; i++)
+		save(file);
+	return 0;
+}
+'''
+
 # for 2.5 s: keeps 300 kB every 10 ms, and gives as much back; "steady" gives all back
 LEAKS = r'''
 #include <stdlib.h>
@@ -274,6 +294,19 @@ def small_writes(t):
             'what goes to a device is as small as that wants it', found['/dev/null']['properties'])
 
 
+def many_writes(t):
+    """To trace each of these writes takes more than the budget of 0.05: they are sampled."""
+    done = t.run('search', '--format', 'json', t.compile(MANY, '-O1', '-g', output='./many'))
+    found = json.loads(done.stdout)
+    rows = [r for r in found['properties'] if r['property'] == 'SmallIO']
+    t.check(rows and all('io' in r['sources'] for r in rows) and any(r['function'] == 'save' for r in rows) and 'are refused' not in done.stderr,
+            'many small writes are found within the default budget', done.stderr, found['properties'])
+    told = rows[0]['evidence']['per_second'] * found['phase']['mean_s'] if rows else 0
+    t.within(told / 3e6, 1, .1, 'those that were met stand for all of them')
+    t.equal([r['evidence']['mean_bytes'] for r in rows], [16] * len(rows), 'and their sizes')
+    t.check(rows and rows[0]['confidence'] < 1, 'with an error', rows)
+
+
 def leaks(t):
     app = t.compile(LEAKS, '-O1', '-g', output='./leaks')
     found = []
@@ -387,6 +420,7 @@ def main():
     budget(t, churn)
     late_sender(t)
     small_writes(t)
+    many_writes(t)
     leaks(t)
     outputs(t, churn)
     failures(t)

@@ -30,9 +30,21 @@ struct sn_io_descriptor {
 	_Atomic uint64_t end;	    /* of the last pread or pwrite */
 };
 
+/** Which calls of a thread are met: of each period one, at a place of it that is drawn by chance. A handler of a signal that
+ *  interrupts a draw loses or gains calls of one period. */
+struct sn_io_draw {
+	uint64_t random;  /* 0: none was drawn yet */
+	int64_t begin_ns; /* of the calls that were met since, in CPU time */
+	uint32_t met;	  /* since the period was last looked at */
+	uint32_t skips;	  /* calls until the next that is met */
+	uint32_t rest;	  /* of its period, behind it */
+	uint8_t period;	  /* logarithm to base 2 */
+};
+
 /** What the collector knows of a thread; in scratch. */
 struct sn_io_thread {
 	char names[2][SN_IO_NAME_BYTES]; /* of its streams */
+	struct sn_io_draw draw;
 	struct sn_entries entries;
 };
 extern struct sn_collector sn_io_collector;

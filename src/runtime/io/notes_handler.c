@@ -250,7 +250,7 @@ static inline bool is_same(const struct sn_io_entry *a, const struct sn_io_entry
 {
 	return a->type == b->type && a->operation == b->operation &&
 	       a->size_class == b->size_class && a->path == b->path && a->file == b->file &&
-	       a->error == b->error;
+	       a->error == b->error && a->period == b->period;
 }
 
 static struct sn_io_entry *find(struct sn_entry_stream *stream, const struct sn_io_entry *entry,
@@ -258,7 +258,7 @@ static struct sn_io_entry *find(struct sn_entry_stream *stream, const struct sn_
 {
 	uint64_t key = (uint64_t)entry->path << 32 ^ (uint64_t)entry->file << 12 ^
 		       (uint64_t)entry->operation << 6 ^ entry->size_class ^
-		       (uint64_t)entry->error << 40;
+		       (uint64_t)entry->error << 40 ^ (uint64_t)entry->period << 50;
 	uint16_t *first =
 		&stream->index[((key * 0x9e3779b97f4a7c15ULL >> 40) % SN_ENTRY_INDEX) & ~1u];
 
@@ -287,7 +287,7 @@ static void add(struct sn_thread *self, struct sn_entry_stream *stream,
 			*place = sn_entry_number(stream, entry);
 		return;
 	}
-	sn_entry_add(&entry->calls, 1);
+	sn_entry_add(&entry->calls, fresh->calls);
 	sn_entry_add(&entry->bytes, fresh->bytes);
 	sn_entry_add(&entry->ticks, fresh->ticks);
 	sn_entry_add(&entry->sequential, fresh->sequential);
@@ -302,6 +302,65 @@ static size_t length_of(const char *text)
 	return length;
 }
 
+/* ---- which calls are met ---- */
+
+/* (chosen) 25,000 a second of CPU time, of 0.1 to 0.2 us each: less than half a percent. */
+enum { DRAW_LOOK = 256 };
+static const int64_t look_ns = DRAW_LOOK * 40000ll;
+/* What a call takes that is not met, 8 to 10 ns at 2.7 GHz with sn_trace_whole_tenths: writes of one byte to /dev/null, the fastest
+ * of 40 times 100,000, with and without --io=sample (Cascade Lake). */
+enum { SKIP_TICKS = 16 };
+
+static uint32_t draw_below(struct sn_io_draw *draw, uint8_t period)
+{
+	/* xorshift64*: Marsaglia 2003, Vigna 2016 */
+	draw->random ^= draw->random >> 12;
+	draw->random ^= draw->random << 25;
+	draw->random ^= draw->random >> 27;
+	return (uint32_t)((draw->random * 0x2545f4914f6cdd1dULL >> 32) & ((1u << period) - 1));
+}
+
+/* Calls that come faster or slower than before have another period: whatever it is, it is known before its calls come, so what
+ * they stand for is right on average. */
+static void draw_adapt(struct sn_io_draw *draw)
+{
+	int64_t now_ns = sn_thread_cpu_ns(0), ns = now_ns - draw->begin_ns;
+
+	draw->met = 0;
+	draw->begin_ns = now_ns;
+	if (now_ns <= 0 || ns <= 0)
+		return;
+	for (; ns < look_ns / 2 && draw->period < SN_IO_PERIOD_MOST; ns *= 2)
+		draw->period++;
+	for (; ns > look_ns * 2 && draw->period > 0; ns /= 2)
+		draw->period--;
+}
+
+/* Of a call that is met: for how many it stands, as a logarithm; and which is the next. */
+static uint8_t draw_next(struct sn_io_draw *draw, uint64_t tsc)
+{
+	uint8_t period = draw->period;
+
+	if (!draw->random) {
+		draw->begin_ns = sn_state->is_sealed ? 0 : sn_thread_cpu_ns(0);
+		draw->random = tsc | 1;
+	}
+	if (++draw->met >= DRAW_LOOK && !sn_state->is_sealed)
+		draw_adapt(draw);
+	uint32_t at = draw_below(draw, draw->period);
+	draw->skips = draw->rest + at;
+	draw->rest = (1u << draw->period) - 1 - at;
+	return period;
+}
+
+static bool is_skipped(struct sn_io_draw *draw)
+{
+	if (!draw->skips)
+		return false;
+	draw->skips--;
+	return true;
+}
+
 void sn_io_note(struct sn_io_call *call)
 {
 	struct sn_thread *self = sn_self_in_call();
@@ -313,11 +372,15 @@ void sn_io_note(struct sn_io_call *call)
 		return;
 	}
 	struct sn_io_thread *io = sn_io_of(self);
+	bool is_in_turn = is_sequential(call);
+	if (is_skipped(&io->draw))
+		return;
 	struct sn_entry_stream *stream =
 		sn_entries_hold(self, &io->entries, SN_TRACE_IO, call->frame);
 	if (!stream)
 		return;
 	uint64_t tsc = __builtin_ia32_rdtsc();
+	uint8_t period = sn_config.settings.io == SN_IO_SAMPLE ? draw_next(&io->draw, tsc) : 0;
 	uint64_t begin_tsc = sn_entries_measure(stream);
 	if (!call->file && call->path)
 		call->file = number_of(self, stream, call->path, length_of(call->path));
@@ -330,16 +393,20 @@ void sn_io_note(struct sn_io_call *call)
 		.path = sn_entries_path(self, &io->entries, stream, call->frame),
 		.file = call->file,
 		.error = (uint32_t)call->error,
-		.calls = 1,
-		.bytes = call->bytes,
-		.ticks = call->ticks,
-		.sequential = is_sequential(call),
+		.period = period,
+		.calls = 1ull << period,
+		.bytes = call->bytes << period,
+		.ticks = call->ticks << period,
+		.sequential = (uint64_t)is_in_turn << period,
 	};
 	add(self, stream, &entry);
 	account_if_due(self, stream, tsc);
 	if (tsc - stream->time_tsc > time_gap_ticks && stream->writer.piece)
 		sn_entries_put_time(stream);
 	sn_entries_measured(SN_TRACE_IO, begin_tsc, SN_TRACE_MEASURED);
+	if (begin_tsc && period)
+		sn_trace_count_cost(SN_TRACE_IO, SKIP_TICKS,
+				    SN_TRACE_MEASURED * ((1ull << period) - 1));
 	sn_entries_let_go(stream);
 }
 

@@ -42,6 +42,7 @@ static void begin_thread(struct sn_thread *thread, enum sn_thread_origin origin)
 	(void)origin;
 	if (!sn_config.settings.io)
 		return;
+	io->draw = (struct sn_io_draw){ 0 };
 	sn_entries_clear(io->entries.streams, &io->entries);
 	sn_calls_ask(thread, &sn_io_collector, 1u << SN_WAIT_IO, true);
 }

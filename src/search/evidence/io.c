@@ -50,14 +50,22 @@ static uint32_t function_region(const struct sn_recorded *r, uint8_t operation)
 	return SN_ALL;
 }
 
+/* NAN: exact */
+static double error_of(double variance)
+{
+	return variance > 0 ? 1.96 * sqrt(variance) : NAN;
+}
+
 static void value_add(struct sn_recorded *r, struct sn_value *value, const uint32_t *columns,
 		      const struct sn_io_path *path)
 {
 	value->column = columns[CALLS];
 	value->value = (double)path->calls;
+	value->error = error_of(path->calls_variance);
 	sn_tables_add(r->tables, value);
 	value->column = columns[BYTES];
 	value->value = (double)path->bytes;
+	value->error = error_of(path->bytes_variance);
 	sn_tables_add(r->tables, value);
 }
 
@@ -109,14 +117,16 @@ static void io_collect(struct sn_recorded *r)
 
 const struct sn_source sn_source_io = {
 	.name = "io",
-	.measures = "calls of the system that read or write files, and their bytes, exactly",
+	.measures = "calls of the system that read or write files, and their bytes, exactly; where "
+		    "they take much time by a sample, with an error",
 	.needs =
 		"a run that was recorded with --io; no filter by time; with --phase executions left after "
 		"the step that asked for it",
 	.trace = SN_TRACE_IO,
 	.monitored = SN_MONITOR_IO,
-	.costs = "what recording with --io costs",
+	.costs = "a tenth of a microsecond for each call; of a sample some 5 ns",
 	.option = "io",
+	.has_counts = true,
 	.gives = given,
 	.collect = io_collect,
 };

@@ -271,8 +271,13 @@ static void source_measure(struct restart *r, struct sn_search *search,
 	}
 	options_add(&options, source);
 	if (options.heap == SN_HEAP_TRACE && !strcmp(source->option, "heap"))
-		sn_traced_heap_bound(&options, sn_traced_heap_share(search->recorded->tables),
+		sn_traced_heap_bound(&options,
+				     sn_traced_cpu_share(search->recorded->tables, "heap_time"),
 				     r->options->budget);
+	if (!strcmp(source->option, "io"))
+		sn_traced_io_bound(&options,
+				   sn_traced_cpu_share(search->recorded->tables, "io_cpu"),
+				   r->options->budget);
 	what_is_measured(source, &copies, &what);
 	sn_text_addf(&label, "%s for the search of %s", source->name, r->base_path);
 	options.output = NULL;

@@ -46,26 +46,35 @@ void sn_traced_heap_bound(struct sn_record_options *record, double heap_share, d
 	record->heap_interval_bytes = sample_interval_bytes;
 }
 
-double sn_traced_heap_share(struct sn_tables *tables)
+/* To trace a call takes a fifth of the cheapest call of the system: 28 ns of 140 (write to /dev/null, Cascade Lake). */
+static const double io_trace_times = 0.2;
+
+void sn_traced_io_bound(struct sn_record_options *record, double io_share, double budget)
 {
-	uint32_t heap = sn_tables_find_column(tables, "heap_time", NULL);
+	record->io_is_sampled = io_share * io_trace_times > budget;
+}
+
+double sn_traced_cpu_share(struct sn_tables *tables, const char *metric)
+{
+	uint32_t column = sn_tables_find_column(tables, metric, NULL);
 	uint32_t cpu = sn_tables_find_column(tables, "cpu", NULL);
-	double heap_s = 0, cpu_s = 0;
+	double metric_s = 0, cpu_s = 0;
 
 	for (size_t i = 0; i < tables->values.count; i++) {
 		const struct sn_value *v = &tables->values.items[i];
 
 		if (v->keys[SN_KEY_REGION] != SN_ALL)
 			continue;
-		heap_s += v->column == heap ? v->value : 0;
+		metric_s += v->column == column ? v->value : 0;
 		cpu_s += v->column == cpu ? v->value : 0;
 	}
-	return cpu_s > 0 ? heap_s / cpu_s : 0;
+	return cpu_s > 0 ? metric_s / cpu_s : 0;
 }
 
 void sn_traced_add_switched(struct sn_record_options *record, double budget)
 {
 	record->has_io = true;
+	sn_traced_io_bound(record, 1, budget); /* all of its time may go there */
 	record->has_sync = true;
 	record->heap = SN_HEAP_TRACE;
 	sn_traced_heap_bound(record, churn_least, budget);

@@ -10,14 +10,16 @@
 
 /** Adds traces of the runtimes that the loader maps for the program: OpenMP, MPI. They cost what the program uses of these. */
 void sn_traced_add(const char *program, struct sn_record_options *record);
-/** Adds traces that an agent has on where a step asks for them, and off else. What allocates much is sampled, where the budget, a
- *  share of the CPU time, is too small to trace it. */
+/** Adds traces that an agent has on where a step asks for them, and off else. What allocates much, and calls of
+ *  input and output that come fast, are sampled, where the budget, a share of the CPU time, is too small to trace them. */
 void sn_traced_add_switched(struct sn_record_options *record, double budget);
 /** Has the heap sampled in place of traced, where that would take more than the budget of a program whose allocator takes this
  *  share of its CPU time. */
 void sn_traced_heap_bound(struct sn_record_options *record, double heap_share, double budget);
-/** That share; 0: none, or not known. */
-double sn_traced_heap_share(struct sn_tables *tables);
+/** Likewise calls of input and output, where these take this share. */
+void sn_traced_io_bound(struct sn_record_options *record, double io_share, double budget);
+/** The share of the CPU time that a metric has ("heap_time", "io_cpu"); 0: none, or not known. */
+double sn_traced_cpu_share(struct sn_tables *tables, const char *metric);
 /** These: bit i of sn_sources[i]. */
 uint32_t sn_traced_switched(void);
 /** What is to be asked of a process for sources, bits of sn_sources: bits 1 << enum sn_monitor_source. */

@@ -142,6 +142,34 @@ TEST(a_name_that_is_cut_short_is_damage)
 	sn_io_free(io);
 }
 
+TEST(calls_that_a_sample_met_stand_for_others_with_an_error)
+{
+	struct made made;
+	struct sn_io_entry met = call(SN_IO_WRITE, 1, 64 * 50, 64 * 50 * 8, 0);
+	uint64_t low, high;
+	struct sn_io *io;
+
+	met.period = 6;
+	made_begin(&made);
+	made_add(&made, call(SN_IO_WRITE, 1, 10, 80, 0)); /* before they came fast */
+	made_add(&made, met);
+	met.period = SN_IO_PERIOD_MOST + 1;
+	made_add(&made, met);
+	made_name(&made, 1, "/dev/shm/a");
+	io = io_of(&made);
+	CHECK_INT(io->damaged, 1);
+	CHECK_INT(io->uses.items[0].calls, 3210);
+	CHECK_INT(io->uses.items[0].met, 60);
+	CHECK_INT(io->met, 60);
+	CHECK(io->uses.items[0].calls_variance == 3200.0 * 63);
+	sn_io_interval(io->calls, io->calls_variance, &low, &high);
+	CHECK_INT(low, 3210 - 880);
+	CHECK_INT(high, 3210 + 880);
+	sn_io_interval(3, io->calls_variance, &low, &high);
+	CHECK_INT(low, 0);
+	sn_io_free(io);
+}
+
 TEST(sizes_have_classes)
 {
 	CHECK_INT(sn_io_size_class(0), 0);
