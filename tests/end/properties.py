@@ -24,7 +24,8 @@ THREADS = {
                                             for t in range(4)]),
     'MinorFaultStorm': ('loop', ['faults r t0 = .8', 'minor_faults = 5000'], .2, ['faults r t0 = .8', 'minor_faults = 10']),
     'StallCycles': ('loop', ['stalled r t0 = .4', 'cpu r t0 = 1'], .1, ['stalled r t0 = 0', 'cpu r t0 = 1']),
-    'NotVectorised': ('loop', ['own r t0 = .8', 'vector_gain r = 4'], .15, ['own r t0 = .8', 'vector_gain r = 1.1']),
+    'NotVectorised': ('loop', ['own r t0 = .8', 'vector_gain r = 4', 'vector_passes r = 4', 'trips_divisor r = 16', 'iterations r t0 = 1600',
+                               'instances r t0 = 100'], .15, ['own r t0 = .8', 'vector_gain r = 1.1']),
     'LongLatencyOps': ('loop', ['own r t0 = .8', 'slow_operations r = .9', 'slow_cost r = .5'], .1,
                        ['own r t0 = .8', 'slow_operations r = .1', 'slow_cost r = .5']),
     'MemoryBoundByDecan': ('loop', ['own r t0 = .8', 'time_memory r = .95', 'time_original r = 1', 'time_arithmetic r = .25'],
@@ -57,7 +58,8 @@ THREADS = {
                             ['time r = .4', 'region_calls r = 100', 'fork_join r = .001', 'body r t0 = .1', 'end_wait r t0 = .16']),
     'ImbalanceInParallelRegion': ('parallel', ['body r t0 = .9'] + [f'body r t{t} = .1' for t in (1, 2, 3)], .6,
                                   [f'body r t{t} = .5' for t in range(4)]),
-    'ImbalanceInParallelLoop': ('loop', ['loop_body r t0 = .9'] + [f'loop_body r t{t} = .1' for t in (1, 2, 3)], .6,
+    'ImbalanceInParallelLoop': ('loop', ['loop_body r t0 = .9'] + [f'loop_body r t{t} = .1' for t in (1, 2, 3)] +
+                                [f'iterations r t{t} = 100' for t in range(4)], .6,
                                 [f'loop_body r t{t} = .5' for t in range(4)]),
     'ImbalanceAtBarrier': ('loop', ['barrier_wait r t0 = .4'] + [f'barrier_wait r t{t} = 0' for t in (1, 2, 3)], .1,
                            ['barrier_wait r t0 = 0']),
@@ -168,6 +170,17 @@ def judge(t, name, kind, rows, processes):
     done = t.run('properties', 'eval', '--tables', 't.json')
     found = [r for r in json.loads(done.stdout)['rows'] if r['property'] == name]
     return found[0], done
+
+
+def counted_iterations(t):
+    """What is left over of each time that a loop is entered is no work for vectors."""
+    code = ['own r t0 = .8', 'vector_gain r = 4', 'vector_passes r = 4']
+    processes = [{'process': 0, 'threads': [0, 1, 2, 3]}]
+    for trips, divisor, gain in ((None, None, 4), (3, 1, 1), (10, 1, 10 / (8.5 / 4 + 1.5)), (10, 2, 10 / (8.5 / 4 + 1.5)), (12, 4, 4)):
+        rows = code + ([f'iterations r t0 = {trips * 50}', 'instances r t0 = 50', f'trips_divisor r = {divisor}'] if trips else [])
+        got, _ = judge(t, 'NotVectorised', 'loop', rows, processes)
+        t.check((got['state'] == 'not_proven') if gain == 1 else got['state'] == 'proven' and abs(got['severity'] - .2 * (1 - 1 / gain)) < 1e-9,
+                f'NotVectorised: {trips} iterations', got)
 
 
 def shipped(t):
@@ -374,6 +387,7 @@ def main():
     unknown_metrics(t)
     major_faults(t)
     shipped(t)
+    counted_iterations(t)
     in_turn(t)
     no_cpu(t)
     refinements(t)

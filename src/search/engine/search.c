@@ -311,16 +311,22 @@ static void finding_free(struct sn_finding *finding)
 
 /* ---- candidates again, where values have come since ---- */
 
-static bool asks_for(const struct sn_property *property, uint32_t sources)
+static uint32_t sources_of(const struct sn_metric *metric)
 {
-	for (size_t i = 0; i < property->requests.count; i++) {
-		const struct sn_metric *metric = property->requests.items[i].metric;
+	uint32_t sources = 0;
 
-		for (size_t k = 0; k < metric->needs.count; k++)
-			if (sn_source_bit(metric->needs.items[k], metric->name) & sources)
-				return true;
-	}
-	return false;
+	for (size_t k = 0; k < metric->needs.count; k++)
+		sources |= sn_source_bit(metric->needs.items[k], metric->name);
+	return sources;
+}
+
+static uint32_t asked_by(const struct sn_property *property)
+{
+	uint32_t sources = 0;
+
+	for (size_t i = 0; i < property->requests.count; i++)
+		sources |= sources_of(property->requests.items[i].metric);
+	return sources;
 }
 
 /* What was not measurable may be so now. */
@@ -331,7 +337,7 @@ static void unmeasurable_forget(struct sn_search *s, uint32_t sources)
 	for (size_t i = 0; i < s->not_measurable.count; i++) {
 		struct sn_not_measurable *missing = &s->not_measurable.items[i];
 
-		if (asks_for(s->library->properties.items[missing->property], sources)) {
+		if (asked_by(s->library->properties.items[missing->property]) & sources) {
 			s->unmeasurable[missing->property] = SN_MEASURABLE;
 			sn_vec_free(&missing->needs);
 		} else {
@@ -366,7 +372,7 @@ static size_t candidates_again(struct sn_search *s, size_t end, uint32_t sources
 		bool was_proven = at < s->findings.count;
 		struct sn_finding finding;
 
-		if (!asks_for(s->library->properties.items[what.property], sources))
+		if (!(asked_by(s->library->properties.items[what.property]) & sources))
 			continue;
 		if (candidate_judge(s, i, step, &finding)) {
 			if (!was_proven) {
@@ -404,15 +410,13 @@ static void lack_see(const uint32_t keys[SN_KEYS], void *context)
 	struct sn_verdict verdict;
 
 	sn_property_evaluate(lack->s->evaluator, lack->property, keys, &verdict);
+	if (verdict.state == SN_PROVEN && verdict.severity > lack->s->options.threshold)
+		lack->sources |= asked_by(lack->property) & sn_sources_wanted();
 	if (!is_open(lack->s, &verdict))
 		return;
-	for (uint32_t i = 0; i < verdict.need_count; i++) {
-		const struct sn_metric *metric =
-			lack->property->requests.items[verdict.needs[i]].metric;
-
-		for (size_t k = 0; k < metric->needs.count; k++)
-			lack->sources |= sn_source_bit(metric->needs.items[k], metric->name);
-	}
+	for (uint32_t i = 0; i < verdict.need_count; i++)
+		lack->sources |=
+			sources_of(lack->property->requests.items[verdict.needs[i]].metric);
 }
 
 /* The sources that could still be measured and that candidates lack. */

@@ -5,21 +5,16 @@
 
 extern const struct sn_source sn_source_samples, sn_source_waits, sn_source_kernel,
 	sn_source_static, sn_source_heap, sn_source_mpi, sn_source_io, sn_source_caches,
-	sn_source_openmp, sn_source_locks, sn_source_counters, sn_source_variants;
+	sn_source_openmp, sn_source_locks, sn_source_counters, sn_source_variants,
+	sn_source_instances;
 
-const struct sn_source *const sn_sources[] = { &sn_source_samples,
-					       &sn_source_waits,
-					       &sn_source_kernel,
-					       &sn_source_static,
-					       &sn_source_heap,
-					       &sn_source_mpi,
-					       &sn_source_io,
-					       &sn_source_caches,
-					       &sn_source_openmp,
-					       &sn_source_locks,
-					       &sn_source_counters,
-					       &sn_source_variants,
-					       NULL };
+const struct sn_source *const sn_sources[] = { &sn_source_samples,   &sn_source_waits,
+					       &sn_source_kernel,    &sn_source_static,
+					       &sn_source_heap,	     &sn_source_mpi,
+					       &sn_source_io,	     &sn_source_caches,
+					       &sn_source_openmp,    &sn_source_locks,
+					       &sn_source_counters,  &sn_source_variants,
+					       &sn_source_instances, NULL };
 
 static bool gives(const struct sn_source *source, const char *metric)
 {
@@ -36,6 +31,16 @@ uint32_t sn_source_bit(const char *name, const char *metric)
 		if (!strcmp(sn_sources[i]->name, name))
 			return gives(sn_sources[i], metric) ? 1u << i : 0;
 	return 0;
+}
+
+uint32_t sn_sources_wanted(void)
+{
+	uint32_t bits = 0;
+
+	for (uint32_t i = 0; sn_sources[i]; i++)
+		if (sn_sources[i]->is_wanted)
+			bits |= 1u << i;
+	return bits;
 }
 
 /* (chosen) A program that is slowed to half may do something else, and so count something else. */

@@ -28,6 +28,8 @@ struct sn_source {
 	const char *const *counts;
 	/* its values are counts, which do not change with what it costs to count: see sn_source_cost_most */
 	bool has_counts;
+	/* it is asked for also where a property is proven without it: its values say how much of that is true */
+	bool is_wanted;
 	/** Adds its values to the run's tables. */
 	void (*collect)(struct sn_recorded *recorded);
 };
@@ -36,6 +38,8 @@ struct sn_source {
 extern const struct sn_source *const sn_sources[];
 /** Bit i of the source sn_sources[i] that has this name and gives this metric; 0: there is none. */
 uint32_t sn_source_bit(const char *name, const char *metric);
+/** Those with is_wanted: bit i of sn_sources[i]. */
+uint32_t sn_sources_wanted(void);
 /** What a start of its own may take of the CPU time, for a search's budget. */
 double sn_source_cost_most(const struct sn_source *source, double budget);
 /** Adds what the source of this name takes for a metric: "needs ...", or that the search cannot read

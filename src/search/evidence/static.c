@@ -91,8 +91,11 @@ static void static_collect(struct sn_recorded *r)
 		if (region == SN_ALL || !is_main(r->profile->program, loop->loop) ||
 		    !is_reliable(loop))
 			continue;
-		if (vector_gain(loop) > 0)
+		if (vector_gain(loop) > 0) {
 			value_add(r, "vector_gain", region, vector_gain(loop));
+			value_add(r, "vector_passes", region,
+				  loop->quality.paths[loop->quality.main_path].widening);
+		}
 		slow_add(r, loop, region);
 	}
 	sn_whatif_free(whatif);

@@ -1,6 +1,6 @@
 /*
- * Which loops run as copies in a further start: the hottest that the first one met, one of each nest. Loops whose accesses
- * all stay where they are, by the static model, miss nothing, and are not traced.
+ * Which loops run as copies in a further start: the hottest that the first one met; where they are traced, one of each nest. Loops
+ * whose accesses all stay where they are, by the static model, miss nothing, and are not traced.
  */
 #include "search/online/copies.h"
 
@@ -28,11 +28,15 @@ static const uint64_t bytes_most = 1000000000; /* as 'sonde trace' has it */
 
 static const struct {
 	const char *option;
-	uint32_t variants;
+	uint32_t variants; /* 0: its instances are counted */
 	uint32_t budget_percent;
+	const char *none; /* why there is no loop */
 } kinds[] = {
-	{ "trace", SN_REWRITER_RECORDER | SN_REWRITER_INNERMOST, BUDGET_PERCENT },
-	{ "decan", (1u << SN_VARIANTS) - 1, BUDGET_PERCENT },
+	{ "trace", SN_REWRITER_RECORDER | SN_REWRITER_INNERMOST, BUDGET_PERCENT,
+	  "no hot loop has accesses that can miss, and calls no functions" },
+	{ "decan", (1u << SN_VARIANTS) - 1, BUDGET_PERCENT,
+	  "no hot loop has accesses that can miss, and calls no functions" },
+	{ "vprof", 0, 0, "no loop is hot" },
 };
 
 static int kind_of(const char *option)
@@ -73,9 +77,10 @@ static bool has_team(const struct sn_profile *profile)
 	return at_work > profile->experiment->processes.count;
 }
 
-static void loops_choose(struct sn_analysis *first, bool is_trace, double least,
+static void loops_choose(struct sn_analysis *first, int kind, double least,
 			 struct sn_loop_choice *out)
 {
+	bool is_trace = kinds[kind].variants & SN_REWRITER_RECORDER;
 	const struct sn_machine_choice *machine = sn_analysis_machine(first);
 	const struct sn_profile *profile = first->profile;
 	struct sn_whatif *whatif = NULL;
@@ -83,11 +88,14 @@ static void loops_choose(struct sn_analysis *first, bool is_trace, double least,
 	uint32_t *order = sn_rank_loops(profile, true, &count);
 
 	/* a place that stays is a line that moves, where several threads write it */
-	if (machine->machine && !(is_trace && has_team(profile)))
+	if (machine->machine && kinds[kind].variants && !(is_trace && has_team(profile)))
 		whatif = sn_whatif_new(machine->machine, profile, first->structures, LOOPS_MOST);
 	for (size_t i = 0; i < count && out->loops.count < LOOPS_MOST; i++) {
-		double share =
-			sn_share(profile->loops[order[i]].exclusive.cpu_ns, profile->total.cpu_ns);
+		const struct sn_metrics *loop = &profile->loops[order[i]];
+		/* what divides its work among a team is mostly not the innermost loop */
+		double share = sn_share(kinds[kind].variants ? loop->exclusive.cpu_ns
+							     : loop->inclusive.cpu_ns,
+					profile->total.cpu_ns);
 
 		if (share >= least && !(whatif && is_not_asked(whatif, order[i])))
 			sn_vec_push(&out->loops, order[i]);
@@ -107,18 +115,15 @@ sn_status sn_copies_prepare(struct sn_copies *out, const char *option, struct sn
 	bool is_trace = kinds[kind].variants & SN_REWRITER_RECORDER;
 	size_t chosen;
 
-	*out = (struct sn_copies){ .has_variants = !is_trace };
+	*out = (struct sn_copies){ .has_variants = kinds[kind].variants && !is_trace };
 	/* misses of several loops add up to those of a region; a variant is of its loop */
-	loops_choose(first, is_trace, is_trace ? share_least : fmax(share_least, threshold),
-		     &choice);
+	loops_choose(first, kind, is_trace ? share_least : fmax(share_least, threshold), &choice);
 	chosen = choice.loops.count;
 	if (chosen)
 		sn_loop_plans_make(first->profile, &choice, kinds[kind].variants, &out->plans);
 	sn_loop_choice_free(&choice);
 	if (!chosen)
-		return sn_error_set(
-			err, SN_ERR_NO_DATA,
-			"no hot loop has accesses that can miss, and calls no functions");
+		return sn_error_set(err, SN_ERR_NO_DATA, "%s", kinds[kind].none);
 	if (!out->plans.loops)
 		return sn_error_set(
 			err, SN_ERR_NO_DATA, "%s cannot run as a copy: %s",

@@ -1,4 +1,4 @@
-/** Further starts in which hot loops run as copies: traced, or as variants. */
+/** Further starts in which hot loops run as copies: traced, as variants, or counting themselves. */
 #ifndef SN_SEARCH_ONLINE_COPIES_H
 #define SN_SEARCH_ONLINE_COPIES_H
 
