@@ -18,6 +18,7 @@
 #include "cli/search.h"
 #include "search/engine/search.h"
 #include "search/evidence/sources.h"
+#include "search/online/copies.h"
 #include "search/online/further.h"
 #include "search/online/online.h"
 #include "search/simulate/simulate.h"
@@ -300,6 +301,7 @@ static sn_status run_search(struct sn_analysis *analysis, const struct sn_librar
 	if (!analysis->profile->is_filtered)
 		search_options.first.executions += (uint32_t)__builtin_popcount(
 			sn_further_join(recorded, analysis, &options, asked->budget, is_quiet));
+	search_options.barren = sn_copies_barren(analysis, recorded, search_options.threshold);
 	status = sn_search_run(recorded, library, &search_options, &search, err);
 	if (status == SN_OK) {
 		search->phase.executions = search_options.first.executions;

@@ -99,6 +99,9 @@ def team(t):
                 break
         t.check(rows and abs(rows[0]['evidence']['iterations_most_over_mean'] - expected) < 1e-9,
                 f'{what}: how unequally iterations are divided is exact', done.stderr, done.stdout[-3000:])
+    untold = {m['property']: m['reason'] for m in json.loads(done.stdout)['not_measurable']}
+    t.check('calls no runtime' in untold.get('AtomicFrequent', '') and 'show openmp' in untold.get('TaskTooFine', ''),
+            'what no trace has is said, with what helps', untold)
 
 
 def main():

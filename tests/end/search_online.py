@@ -261,6 +261,9 @@ def budget(t, churn):
     caches = [m['reason'] for m in found['not_measurable'] if m['property'] == 'LC1MissRate']
     t.check('no start for caches: ' not in done.stderr or (caches and 'which no hot loop of this program can give' in caches[0]),
             'what no hot loop can give asks for no further run', caches)
+    again = json.loads(t.run('search', '--format', 'json', '-e', found['experiment']).stdout)
+    said = [m['reason'] for m in again['not_measurable'] if m['property'] == 'LC1MissRate']
+    t.check('no start for caches: ' not in done.stderr or said == caches, 'nor does a search of the recorded run', said, caches)
     done = t.run('search', '--format', 'json', '--threshold', '0.02', t.compile(MIXED, '-O1', '-g', output='./mixed'))
     found = json.loads(done.stdout)
     rows = [r for r in found['properties'] if r['property'] == 'HeapChurn' and 'heap' in r['sources']]

@@ -307,8 +307,8 @@ static size_t length_of(const char *text)
 /* (chosen) 25,000 a second of CPU time, of 0.1 to 0.2 us each: less than half a percent. */
 enum { DRAW_LOOK = 256 };
 static const int64_t look_ns = DRAW_LOOK * 40000ll;
-/* What a call takes that is not met, 8 to 10 ns at 2.7 GHz with sn_trace_whole_tenths: writes of one byte to /dev/null, the fastest
- * of 40 times 100,000, with and without --io=sample (Cascade Lake). */
+/* What a call takes that is not met, 8 to 10 ns at 2.6 GHz with sn_trace_whole_tenths: writes of one byte to /dev/null, the fastest
+ * of 40 times 100,000, with and without --io=sample (AMD Zen 5). */
 enum { SKIP_TICKS = 16 };
 
 static uint32_t draw_below(struct sn_io_draw *draw, uint8_t period)

@@ -207,6 +207,16 @@ uint32_t sn_tables_source(struct sn_tables *tables, const char *name)
 	return sn_intern_string(&tables->names, name);
 }
 
+bool sn_tables_has_source(const struct sn_tables *tables, const char *name)
+{
+	uint32_t number = sn_intern_find(&tables->names, name, strlen(name));
+
+	for (size_t i = 0; i < tables->values.count; i++)
+		if (tables->values.items[i].source == number)
+			return true;
+	return false;
+}
+
 /* ---- values ---- */
 
 static uint64_t keys_hash(uint32_t column, const uint32_t keys[SN_KEYS])

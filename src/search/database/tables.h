@@ -126,6 +126,8 @@ void sn_tables_add(struct sn_tables *tables, const struct sn_value *value);
 /** Says that a source accounts for all of a column: what has no value there is 0, not unknown. */
 void sn_tables_complete(struct sn_tables *tables, uint32_t column);
 uint32_t sn_tables_source(struct sn_tables *tables, const char *name);
+/** Whether a value is of this source. */
+bool sn_tables_has_source(const struct sn_tables *tables, const char *name);
 
 /**
  * The value of a column at these keys; NULL: there is none, and the column is not complete.

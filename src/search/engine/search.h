@@ -84,11 +84,12 @@ struct sn_search_options {
 	const char *start;    /* a property; NULL: none */
 	bool is_of_host;      /* findings go to a front, which settles what explains what */
 	double threshold;
-	enum sn_severity severity;	  /* what severities are, where properties have both */
-	uint32_t steps_most;		  /* 0: no limit of the user's */
-	const char *mode;		  /* "experiment", "restart" */
-	struct sn_measuring measuring;	  /* all zero: what is there must do */
-	struct sn_search_step first;	  /* what the first step's values took */
+	enum sn_severity severity;     /* what severities are, where properties have both */
+	uint32_t steps_most;	       /* 0: no limit of the user's */
+	const char *mode;	       /* "experiment", "restart" */
+	struct sn_measuring measuring; /* all zero: what is there must do */
+	struct sn_search_step first;   /* what the first step's values took */
+	uint32_t barren;	       /* sn_search.barren, as far as it is known from the start */
 	const char *experiment, *program; /* names, of values that no recorded run is behind */
 };
 

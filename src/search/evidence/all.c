@@ -59,6 +59,42 @@ static const char *needs_of(const struct sn_source *source, const char *metric)
 	return source->needs;
 }
 
+/* What a source that a metric names does not tell, and what does: "which ...". */
+static const struct {
+	const char *metric, *words;
+} untold[] = {
+	{ "atomics",
+	  "cannot count them: an atomic update is an instruction of the program's own, and calls no runtime ('sonde "
+	  "show source' has the CPU time at its line)" },
+	{ "atomic_time",
+	  "cannot time them: an atomic update is an instruction of the program's own, and calls no runtime "
+	  "('sonde show source' has the CPU time at its line)" },
+	{ "task_overhead",
+	  "does not time how a task is made and begun ('sonde show openmp' has how many there are and how "
+	  "long one runs: below some microseconds they are too fine)" },
+	{ "network_peak",
+	  "would have to know the bandwidth of the network between hosts, which nothing on this machine can "
+	  "measure (a file of --properties can state it, and 'sonde show messages' has what messages "
+	  "reached)" },
+	{ "large_message_time", "has it by message alone ('sonde show messages')" },
+	{ "large_message_bytes", "has them by message alone ('sonde show messages')" },
+	{ "eager_messages",
+	  "would have to know the eager limit of the MPI library, which each of its transports has for "
+	  "itself ('ompi_info --all' tells it, and 'sonde show messages' has the sizes)" },
+	{ "remote_misses",
+	  "would have to know the memory node of each page when it was accessed, which no trace has "
+	  "('numastat -p' tells where a process's pages lie)" },
+	{ "remote_penalty", "would take a machine with several memory nodes" },
+};
+
+static const char *words_untold(const char *metric)
+{
+	for (size_t i = 0; i < sizeof(untold) / sizeof(*untold); i++)
+		if (!strcmp(untold[i].metric, metric))
+			return untold[i].words;
+	return "does not tell it";
+}
+
 void sn_source_requirement_add(struct sn_text *out, const char *name, const char *metric)
 {
 	uint32_t bit = sn_source_bit(name, metric);
@@ -66,5 +102,5 @@ void sn_source_requirement_add(struct sn_text *out, const char *name, const char
 	if (bit)
 		sn_text_addf(out, "needs %s", needs_of(sn_sources[__builtin_ctz(bit)], metric));
 	else
-		sn_text_add(out, "the search does not read yet");
+		sn_text_add(out, words_untold(metric));
 }

@@ -42,8 +42,8 @@ uint32_t sn_source_bit(const char *name, const char *metric);
 uint32_t sn_sources_wanted(void);
 /** What a start of its own may take of the CPU time, for a search's budget. */
 double sn_source_cost_most(const struct sn_source *source, double budget);
-/** Adds what the source of this name takes for a metric: "needs ...", or that the search cannot read
- *  it. */
+/** Adds what the source of this name takes for a metric: "needs ...", or why it does not tell it,
+ *  and what helps. */
 void sn_source_requirement_add(struct sn_text *out, const char *name, const char *metric);
 
 #endif

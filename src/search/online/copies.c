@@ -12,6 +12,7 @@
 #include "base/progress.h"
 #include "profile/rank.h"
 #include "rewrite/rewrite.h"
+#include "search/evidence/sources.h"
 #include "whatif/untouched.h"
 #include "whatif/whatif.h"
 #include "wire/settings.h"
@@ -151,6 +152,28 @@ sn_status sn_copies_prepare(struct sn_copies *out, const char *option, struct sn
 	out->begin_s = sn_now_s();
 	out->begin = __builtin_ia32_rdtsc();
 	return SN_OK;
+}
+
+uint32_t sn_copies_barren(struct sn_analysis *run, const struct sn_recorded *recorded,
+			  double threshold)
+{
+	uint32_t barren = 0;
+
+	for (uint32_t i = 0; sn_sources[i]; i++) {
+		const char *option = sn_sources[i]->option;
+		struct sn_record_options scratch = { 0 };
+		struct sn_copies copies;
+		struct sn_error err;
+
+		if (!option || !sn_copies_are_asked(option) ||
+		    sn_tables_has_source(recorded->tables, sn_sources[i]->name))
+			continue;
+		if (sn_copies_prepare(&copies, option, run, threshold, &scratch, &err) ==
+		    SN_ERR_NO_DATA)
+			barren |= 1u << i;
+		sn_copies_free(&copies);
+	}
+	return barren;
 }
 
 void sn_copies_ran(struct sn_copies *copies, const struct sn_analysis *first,

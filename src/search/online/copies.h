@@ -4,6 +4,7 @@
 
 #include "profile/analysis.h"
 #include "record/record.h"
+#include "search/evidence/recorded.h"
 #include "whatif/plans.h"
 
 struct sn_copies {
@@ -22,6 +23,10 @@ bool sn_copies_are_asked(const char *option);
 sn_status sn_copies_prepare(struct sn_copies *out, const char *option, struct sn_analysis *first,
 			    double threshold, struct sn_record_options *options,
 			    struct sn_error *err);
+/** Of the sources of which a run has no values: those that such a start would not give either, as no loop of it can run as their
+ *  copies. Bits of sn_sources. */
+uint32_t sn_copies_barren(struct sn_analysis *run, const struct sn_recorded *recorded,
+			  double threshold);
 /** After the recording: what it left is made ready to be read. */
 void sn_copies_ran(struct sn_copies *copies, const struct sn_analysis *first,
 		   const char *experiment_path);

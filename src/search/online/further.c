@@ -51,16 +51,6 @@ void sn_further_values_join(struct sn_recorded *to, struct sn_analysis *other,
 	sn_recorded_free(recorded);
 }
 
-static bool has_values(const struct sn_tables *t, const char *source)
-{
-	uint32_t number = sn_intern_find(&t->names, source, strlen(source));
-
-	for (size_t i = 0; i < t->values.count; i++)
-		if (t->values.items[i].source == number)
-			return true;
-	return false;
-}
-
 static void start_join(struct further *f, const char *path, uint32_t source)
 {
 	const struct sn_source *s = sn_sources[source];
@@ -69,7 +59,7 @@ static void start_join(struct further *f, const char *path, uint32_t source)
 	double took;
 
 	f->looked_at |= 1u << source;
-	if (has_values(f->recorded->tables, s->name))
+	if (sn_tables_has_source(f->recorded->tables, s->name))
 		return;
 	if (sn_analysis_open(path, f->options, &other, &err) != SN_OK) {
 		sn_error_print(&err);

@@ -46,7 +46,7 @@ void sn_traced_heap_bound(struct sn_record_options *record, double heap_share, d
 	record->heap_interval_bytes = sample_interval_bytes;
 }
 
-/* To trace a call takes a fifth of the cheapest call of the system: 28 ns of 140 (write to /dev/null, Cascade Lake). */
+/* To trace a call takes a fifth of the cheapest call of the system: 28 ns of 140 (write to /dev/null, AMD Zen 5). */
 static const double io_trace_times = 0.2;
 
 void sn_traced_io_bound(struct sn_record_options *record, double io_share, double budget)
