@@ -81,6 +81,10 @@ struct sonde_strategy_host {
 	uint32_t (*propose_subregions)(void *search, const struct sonde_strategy_finding *finding);
 	/* the same property in the functions that the region calls, each function once a search */
 	uint32_t (*propose_calls)(void *search, const struct sonde_strategy_finding *finding);
+
+	/* The CPU time spent in a region by the process that spends most there, of all its lanes' time: what one rank of many
+	 * does has a small `share`. */
+	double (*process_share)(void *search, uint32_t region);
 };
 
 struct sonde_strategy {

@@ -143,6 +143,8 @@ RANKS = {
     'OverloadedMaster': ('function', ['wait_of_peer r p0 q1 = .4', 'ranks = 3'], .4, ['wait_of_peer r p0 q1 = .4', 'ranks = 2']),
     'MPILoadImbalance': ('', ['cpu p0 t0 = .6', 'mpi_time p0 t0 = .4', 'cpu p1 t0 = .7', 'mpi_time p1 t0 = .1', 'ranks = 2'], .4,
                          ['cpu p0 t0 = .6', 'mpi_time p0 t0 = .4', 'cpu p1 t0 = .6', 'mpi_time p1 t0 = .4', 'ranks = 2']),
+    'LateRankRegion': ('function', ['own r p0 t0 = .2', 'own r p1 t0 = .1', 'mpi_time p0 t0 = 0', 'mpi_time p1 t0 = .1', 'ranks = 2'], .1,
+                       ['own r p0 t0 = .1', 'own r p1 t0 = .1', 'mpi_time p0 t0 = 0', 'mpi_time p1 t0 = .1', 'ranks = 2']),
     'TransferBound': ('function', [f'{m} r {p} t0 = .1' for m in ('mpi_nxn', 'mpi_reduce', 'mpi_broadcast', 'mpi_barrier')
                                    for p in ('p0', 'p1')] + ['mpi_time r p0 t0 = .4', 'ranks = 2'], .4,
                       [f'{m} r {p} t0 = 0' for m in ('mpi_nxn', 'mpi_reduce', 'mpi_broadcast', 'mpi_barrier')

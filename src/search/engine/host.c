@@ -84,6 +84,31 @@ static double host_share(void *search, uint32_t region)
 	return is_region(s, region) && all > 0 ? (double)s->recorded->region_ns[region] / all : 0;
 }
 
+/* Where no CPU time is known, the share of all. */
+static double host_process_share(void *search, uint32_t region)
+{
+	const struct sn_search *s = search_of(search);
+	struct sn_tables *t = s->recorded->tables;
+	uint32_t column = sn_tables_find_column(t, "cpu", NULL), keys[SN_KEYS];
+	double most = 0;
+
+	if (column == SN_ALL || !is_region(s, region) || !(t->phase_s > 0))
+		return host_share(search, region);
+	for (int k = 0; k < SN_KEYS; k++)
+		keys[k] = SN_ALL;
+	keys[SN_KEY_REGION] = region;
+	for (uint32_t p = 0; p < t->members[SN_KEY_PROCESS].count; p++) {
+		const struct sn_sum *cpu;
+
+		keys[SN_KEY_PROCESS] = p;
+		cpu = sn_tables_find(t, column, keys, true);
+		if (cpu)
+			most = fmax(most,
+				    cpu->value / (t->phase_s * sn_search_process_lanes(t, p)));
+	}
+	return most;
+}
+
 /* ---- properties ---- */
 
 static uint32_t host_property(void *search, const char *name)
@@ -279,5 +304,6 @@ void sn_search_host(struct sn_search *s)
 		.propose_data = host_propose_data,
 		.propose_subregions = host_propose_subregions,
 		.propose_calls = host_propose_calls,
+		.process_share = host_process_share,
 	};
 }

@@ -21,12 +21,12 @@ enum { STEPS_MOST = 1000, NESTED_MOST = 4096 };
 
 bool sn_search_is_locator(const struct sn_property *property)
 {
-	return !strcmp(property->name, "HotRegion") || !strcmp(property->name, "HeapLeak");
+	return sn_search_is_exclusive(property) || !strcmp(property->name, "HeapLeak");
 }
 
 bool sn_search_is_exclusive(const struct sn_property *property)
 {
-	return !strcmp(property->name, "HotRegion");
+	return !strcmp(property->name, "HotRegion") || !strcmp(property->name, "LateRankRegion");
 }
 
 const struct sn_property *sn_finding_property(const struct sn_search *s,

@@ -106,14 +106,21 @@ static void finding_print(const struct sn_search *s, const struct sn_finding *f,
 	sn_text_free(&set);
 }
 
-enum section { LOST, TIME, MEMORY };
+enum section { LOST, LATE, TIME, MEMORY };
 
 static enum section section_of(const struct sn_property *property)
 {
-	return !sn_search_is_locator(property)	  ? LOST
-	       : sn_search_is_exclusive(property) ? TIME
-						  : MEMORY;
+	return !sn_search_is_locator(property)		   ? LOST
+	       : !strcmp(property->name, "LateRankRegion") ? LATE
+	       : sn_search_is_exclusive(property)	   ? TIME
+							   : MEMORY;
 }
+
+static const char *const headings[] = {
+	[LATE] =
+		"Where late ranks work longer than the others, as a share of the time of their lanes",
+	[MEMORY] = "Where memory grows, as a share of the machine's in an hour"
+};
 
 static size_t findings_print(const struct sn_search *s, enum section section, size_t most,
 			     FILE *out)
@@ -127,9 +134,8 @@ static size_t findings_print(const struct sn_search *s, enum section section, si
 		if (f->is_left_out || (f->refined && section != TIME) ||
 		    section_of(sn_finding_property(s, f)) != section)
 			continue;
-		if (!count++ && section == MEMORY)
-			fputs("Where memory grows, as a share of the machine's in an hour\n\n",
-			      out);
+		if (!count++ && headings[section])
+			fprintf(out, "%s\n\n", headings[section]);
 		if (count <= most)
 			finding_print(s, f, out);
 	}
@@ -358,6 +364,7 @@ void sn_search_write_text(const struct sn_search *s, FILE *out)
 			: "");
 	if (!findings_print(s, LOST, SIZE_MAX, out))
 		nothing_print(s, out);
+	findings_print(s, LATE, LOCATORS_SHOWN, out);
 	fputs("Where the time goes\n\n", out);
 	if (!findings_print(s, TIME, LOCATORS_SHOWN, out))
 		fprintf(out, "  no region above %.3f\n\n", s->options.threshold);
