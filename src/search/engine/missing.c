@@ -7,11 +7,12 @@ void sn_search_need_add(const struct sn_search *s, const struct sn_metric *metri
 			struct sn_text *out)
 {
 	const char *source = metric->needs.items[need];
+	const char *none = sn_source_none(source, metric->name);
 
 	if (s->refused & sn_source_bit(source, metric->name))
 		sn_text_add(out, "costs more than --budget allows");
-	else if (s->barren & sn_source_bit(source, metric->name))
-		sn_text_add(out, "no hot loop of this program can give");
+	else if (none && s->barren & sn_source_bit(source, metric->name))
+		sn_text_add(out, none);
 	else
 		sn_source_requirement_add(out, source, metric->name);
 }

@@ -148,7 +148,7 @@ struct sn_search {
 	bool is_partial;		  /* agents did not come to their end */
 	uint32_t
 		refused, /* bit i: sn_sources[i] was measured and cost more than the budget allows */
-		barren; /* bit i: no hot loop can run as a copy that sn_sources[i] would have values of */
+		barren;	 /* bit i: no start can give values of sn_sources[i] (none) */
 	int exit_status; /* of the program's last start; -1: unknown */
 };
 

@@ -95,6 +95,17 @@ static const char *words_untold(const char *metric)
 	return "does not tell it";
 }
 
+const char *sn_source_none(const char *name, const char *metric)
+{
+	uint32_t bit = sn_source_bit(name, metric);
+	const struct sn_source *source = bit ? sn_sources[__builtin_ctz(bit)] : NULL;
+	const char *const *of = source ? source->none_of : NULL;
+
+	while (of && *of && strcmp(*of, metric) != 0)
+		of++;
+	return source && (!of || *of) ? source->none : NULL;
+}
+
 void sn_source_requirement_add(struct sn_text *out, const char *name, const char *metric)
 {
 	uint32_t bit = sn_source_bit(name, metric);

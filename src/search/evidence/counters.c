@@ -31,6 +31,12 @@ static const struct counted counted[] = {
 static const char *const given[] = { "page_faults", "context_switches", "migrations",
 				     "stalled",	    "misses",		NULL };
 
+/* Longer where the run is; and what the program or its data make happen. */
+static const char *const times[] = { "stalled", NULL };
+static const char *const counts[] = { "page_faults", "context_switches", "migrations", "misses",
+				      NULL };
+static const char *const of_processor[] = { "stalled", "misses", NULL };
+
 /* NULL: no metric is of this event. */
 static const struct counted *counted_of(const char *event)
 {
@@ -114,9 +120,15 @@ const struct sn_source sn_source_counters = {
 	.needs =
 		"a run that was recorded with -e: page-faults, context-switches, cpu-migrations, or "
 		"of the processor cycles with stalled-cycles-backend, dcm, l2m, l3m, tlbm; no "
-		"filter by time; not with --phase",
+		"filter by time; with --phase a start of its own, of the processor's (--restarts), "
+		"without --agents",
+	.none = "nothing on this machine counts ('sonde doctor' says why; most virtual machines hide "
+		"the processor's counters)",
+	.none_of = of_processor,
 	.costs = "10 to 30 us for each overflow",
 	.option = "counters",
 	.gives = given,
+	.times = times,
+	.counts = counts,
 	.collect = counters_collect,
 };

@@ -109,7 +109,8 @@ const struct sn_source sn_source_instances = {
 	.measures =
 		"how often each thread enters a loop, and how many iterations that are, exactly",
 	.needs =
-		"a run of sonde vprof, and loops that can run as copies; with --phase a start of its own (--restarts)",
+		"a run of sonde vprof, and loops that can run as copies; with --phase a start of its own (--restarts), without --agents",
+	.none = "no hot loop of this program can give",
 	.costs =
 		"some cycles for each time that a loop is entered, and 1 % of its time for timings",
 	.option = "vprof",

@@ -30,6 +30,9 @@ struct sn_source {
 	bool has_counts;
 	/* it is asked for also where a property is proven without it: its values say how much of that is true */
 	bool is_wanted;
+	/* why no start can give its values here (sn_search.barren): "which ..."; of these metrics, NULL: of all */
+	const char *none;
+	const char *const *none_of;
 	/** Adds its values to the run's tables. */
 	void (*collect)(struct sn_recorded *recorded);
 };
@@ -42,6 +45,8 @@ uint32_t sn_source_bit(const char *name, const char *metric);
 uint32_t sn_sources_wanted(void);
 /** What a start of its own may take of the CPU time, for a search's budget. */
 double sn_source_cost_most(const struct sn_source *source, double budget);
+/** Why no start can give a metric of the source with this name: "which ..."; NULL: one can. */
+const char *sn_source_none(const char *name, const char *metric);
 /** Adds what the source of this name takes for a metric: "needs ...", or why it does not tell it,
  *  and what helps. */
 void sn_source_requirement_add(struct sn_text *out, const char *name, const char *metric);

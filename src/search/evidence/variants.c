@@ -82,7 +82,8 @@ const struct sn_source sn_source_variants = {
 	.measures =
 		"what loops take as they are, without their arithmetic, and without their accesses to memory",
 	.needs =
-		"a run of sonde decan, and loops that can have variants; with --phase a start of its own (--restarts)",
+		"a run of sonde decan, and loops that can have variants; with --phase a start of its own (--restarts), without --agents",
+	.none = "no hot loop of this program can give",
 	.costs = "a fifth of the CPU time",
 	.option = "decan",
 	.gives = given,

@@ -3,11 +3,13 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/progress.h"
 #include "search/online/copies.h"
 #include "search/online/parts.h"
+#include "search/online/traced.h"
 
 void sn_again_open(struct sn_again *again, const struct sn_online_options *options)
 {
@@ -18,12 +20,18 @@ void sn_again_open(struct sn_again *again, const struct sn_online_options *optio
 	sigprocmask(SIG_SETMASK, NULL, &again->mask);
 }
 
+static bool is_counters(const struct sn_source *source)
+{
+	return !strcmp(source->option, "counters");
+}
+
 uint32_t sn_again_sources(const struct sn_again *again)
 {
 	uint32_t bits = 0;
 
 	for (uint32_t i = 0; again->most && sn_sources[i]; i++)
-		if (sn_sources[i]->option && sn_copies_are_asked(sn_sources[i]->option))
+		if (sn_sources[i]->option &&
+		    (sn_copies_are_asked(sn_sources[i]->option) || is_counters(sn_sources[i])))
 			bits |= 1u << i;
 	return bits;
 }
@@ -90,7 +98,10 @@ static struct sn_analysis *values_open(const struct sn_again *again, const char 
 static void announce(const struct sn_again *again, const struct sn_source *source,
 		     const struct sn_copies *copies)
 {
-	if (!again->options->is_quiet)
+	if (!again->options->is_quiet && is_counters(source))
+		fprintf(stderr, "sonde: start %u of %u at most: %s\n", again->starts + 1,
+			again->most + 1, source->name);
+	else if (!again->options->is_quiet)
 		fprintf(stderr,
 			"sonde: start %u of %u at most: %s, of %zu hot %s with %.0f %% of CPU time\n",
 			again->starts + 1, again->most + 1, source->name, copies->plans.loops,
@@ -98,8 +109,18 @@ static void announce(const struct sn_again *again, const struct sn_source *sourc
 			100 * copies->plans.covered_share);
 }
 
+static sn_status what_is_asked(const struct sn_again *again, const struct sn_source *source,
+			       struct sn_analysis *first, struct sn_copies *copies,
+			       struct sn_record_options *record, struct sn_error *err)
+{
+	return is_counters(source)
+		       ? sn_traced_counters_add(record, err)
+		       : sn_copies_prepare(copies, source->option, first,
+					   again->options->search.threshold, record, err);
+}
+
 struct sn_analysis *sn_again_start(struct sn_again *again, const struct sn_source *source,
-				   struct sn_analysis *first)
+				   struct sn_analysis *first, bool *is_barren)
 {
 	struct sn_record_options record = again->options->record;
 	struct sn_text path = { 0 }, label = { 0 };
@@ -107,6 +128,7 @@ struct sn_analysis *sn_again_start(struct sn_again *again, const struct sn_sourc
 	struct sn_copies copies = { 0 };
 	struct sn_error err;
 
+	*is_barren = false;
 	/* another Ctrl-C than that of the start before is the program's again */
 	again->is_over |= sn_online_signals_restore(&again->mask);
 	record.output = NULL;
@@ -116,8 +138,8 @@ struct sn_analysis *sn_again_start(struct sn_again *again, const struct sn_sourc
 		sn_text_free(&label);
 		return NULL;
 	}
-	if (sn_copies_prepare(&copies, source->option, first, again->options->search.threshold,
-			      &record, &err) != SN_OK) {
+	*is_barren = what_is_asked(again, source, first, &copies, &record, &err) != SN_OK;
+	if (*is_barren) {
 		if (!again->options->is_quiet)
 			fprintf(stderr, "sonde: no start for %s: %s\n", source->name, err.sentence);
 	} else {

@@ -1,6 +1,6 @@
 /**
  * Further starts of a program of which executions of a phase were measured, for what cannot be switched on while it runs: hot
- * loops run as copies, traced or as variants.
+ * loops run as copies, traced, as variants or counting themselves; and counters of the processor.
  */
 #ifndef SN_SEARCH_ONLINE_AGAIN_H
 #define SN_SEARCH_ONLINE_AGAIN_H
@@ -25,9 +25,9 @@ struct sn_again {
 void sn_again_open(struct sn_again *again, const struct sn_online_options *options);
 /** The sources that such starts have: bit i of sn_sources[i]; 0: none is wanted. */
 uint32_t sn_again_sources(const struct sn_again *again);
-/** Starts the program again for a source. `first` says which loops are hot. NULL: it has no values, which is said. The caller
- *  frees. */
+/** Starts the program again for a source. `first` says which loops are hot. NULL: it has no values, which is said;
+ *  `*is_barren`: no start would give it any (sn_search.barren). The caller frees. */
 struct sn_analysis *sn_again_start(struct sn_again *again, const struct sn_source *source,
-				   struct sn_analysis *first);
+				   struct sn_analysis *first, bool *is_barren);
 
 #endif

@@ -612,6 +612,11 @@ sn_status sn_online_hosts(const struct sn_online_options *options, struct sn_onl
 	if (status != SN_OK)
 		return status;
 	out->exit_code = SN_EXIT_NOT_MEASURED;
+	if (options->phase_restarts && !options->is_quiet)
+		fprintf(stderr,
+			"sonde: with --agents no start follows in which hot loops run as copies, or "
+			"the processor counts (--restarts): 'sonde trace --launcher COMMAND -- "
+			"PROGRAM' and 'sonde search -e' of that run tell of caches\n");
 	status = folder_make(h, err);
 	if (status == SN_OK)
 		status = link_open(h, err);

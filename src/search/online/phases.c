@@ -343,10 +343,14 @@ static void further_measure(struct sn_executions *s, struct sn_search *search, u
 	struct sn_executions_part *part = sn_vec_last(&s->parts);
 
 	for (uint32_t i = 0; sn_sources[i]; i++) {
-		struct sn_analysis *analysis =
-			sources & 1u << i ? sn_again_start(s->again, sn_sources[i], part->analysis)
-					  : NULL;
+		bool is_barren = false;
+		struct sn_analysis *analysis = sources & 1u << i
+						       ? sn_again_start(s->again, sn_sources[i],
+									part->analysis, &is_barren)
+						       : NULL;
 
+		if (is_barren)
+			search->barren |= 1u << i;
 		if (!analysis)
 			continue;
 		sn_vec_push(&s->further, (struct sn_executions_further){

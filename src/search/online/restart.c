@@ -142,7 +142,8 @@ double sn_online_overhead(const struct sn_analysis *analysis)
 	return cpu_ns > 0 ? fmin(1, sn_overhead_share(overhead_ns, cpu_ns)) : 0;
 }
 
-static bool options_add(struct sn_record_options *options, const struct sn_source *source)
+static bool options_add(struct sn_record_options *options, const struct sn_source *source,
+			struct sn_error *err)
 {
 	if (!strcmp(source->option, "heap"))
 		options->heap = SN_HEAP_TRACE;
@@ -150,9 +151,8 @@ static bool options_add(struct sn_record_options *options, const struct sn_sourc
 		options->mpi = true;
 	else if (!strcmp(source->option, "io"))
 		options->has_io = true;
-	else if (!strcmp(source->option, "counters")) /* what a step lacks is the processor's */
-		return sn_counters_read("cycles,stalled-cycles-backend", &options->counters,
-					NULL) == SN_OK;
+	else if (!strcmp(source->option, "counters"))
+		return sn_traced_counters_add(options, err) == SN_OK;
 	else if (!strcmp(source->option, "sync"))
 		options->has_sync = true;
 	else if (!strcmp(source->option, "openmp"))
@@ -162,15 +162,25 @@ static bool options_add(struct sn_record_options *options, const struct sn_sourc
 	return true;
 }
 
+/* Those that cannot be had say so when they are asked for. */
 static uint32_t sources_available(void)
 {
-	struct sn_record_options scratch = { 0 };
 	uint32_t available = 0;
 
 	for (uint32_t i = 0; sn_sources[i]; i++)
-		if (sn_sources[i]->option && options_add(&scratch, sn_sources[i]))
+		if (sn_sources[i]->option)
 			available |= 1u << i;
 	return available;
+}
+
+static void barren_note(const struct restart *r, struct sn_search *search,
+			const struct sn_source *source, const struct sn_error *why)
+{
+	if (!r->options->is_quiet)
+		fprintf(stderr, "sonde: no start for %s: %s\n", source->name, why->sentence);
+	for (uint32_t i = 0; sn_sources[i]; i++)
+		if (sn_sources[i] == source)
+			search->barren |= 1u << i;
 }
 
 static bool may_start(const struct restart *r, const char *what)
@@ -239,11 +249,7 @@ static bool copies_prepare(const struct restart *r, struct sn_search *search,
 	    sn_copies_prepare(copies, source->option, r->out->analysis,
 			      r->options->search.threshold, options, &err) == SN_OK)
 		return true;
-	if (!r->options->is_quiet)
-		fprintf(stderr, "sonde: no start for %s: %s\n", source->name, err.sentence);
-	for (uint32_t i = 0; sn_sources[i]; i++)
-		if (sn_sources[i] == source)
-			search->barren |= 1u << i;
+	barren_note(r, search, source, &err);
 	return false;
 }
 
@@ -265,11 +271,14 @@ static void source_measure(struct restart *r, struct sn_search *search,
 	struct sn_copies copies = { 0 };
 	struct sn_error err;
 
+	if (!options_add(&options, source, &err)) {
+		barren_note(r, search, source, &err);
+		return;
+	}
 	if (!copies_prepare(r, search, source, &copies, &options) || !may_start(r, source->name)) {
 		sn_copies_free(&copies);
 		return;
 	}
-	options_add(&options, source);
 	if (options.heap == SN_HEAP_TRACE && !strcmp(source->option, "heap"))
 		sn_traced_heap_bound(&options,
 				     sn_traced_cpu_share(search->recorded->tables, "heap_time"),

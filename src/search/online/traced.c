@@ -80,6 +80,12 @@ void sn_traced_add_switched(struct sn_record_options *record, double budget)
 	sn_traced_heap_bound(record, churn_least, budget);
 }
 
+/* What no other source has: the software's events are others' values, too. */
+sn_status sn_traced_counters_add(struct sn_record_options *record, struct sn_error *err)
+{
+	return sn_counters_read("cycles,stalled-cycles-backend", &record->counters, err);
+}
+
 uint32_t sn_traced_switched(void)
 {
 	uint32_t bits = 0;

@@ -20,6 +20,9 @@ void sn_traced_heap_bound(struct sn_record_options *record, double heap_share, d
 void sn_traced_io_bound(struct sn_record_options *record, double io_share, double budget);
 /** The share of the CPU time that a metric has ("heap_time", "io_cpu"); 0: none, or not known. */
 double sn_traced_cpu_share(struct sn_tables *tables, const char *metric);
+/** Adds what a search asks the processor's counters for. SN_ERR_UNSUPPORTED: they are not to be had here; the sentence says
+ *  why. */
+sn_status sn_traced_counters_add(struct sn_record_options *record, struct sn_error *err);
 /** These: bit i of sn_sources[i]. */
 uint32_t sn_traced_switched(void);
 /** What is to be asked of a process for sources, bits of sn_sources: bits 1 << enum sn_monitor_source. */

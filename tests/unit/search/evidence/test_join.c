@@ -1,5 +1,6 @@
 /* Values of another run of the same program, beside those of this one. */
 #include <math.h>
+#include <string.h>
 
 #include "harness/tap.h"
 #include "search/evidence/sources.h"
@@ -108,6 +109,44 @@ TEST(times_keep_their_share_of_the_phase)
 	CHECK_REAL(at(here.tables, 1, 0), 3, 0);
 	sn_recorded_join(&here, &other, &counted);
 	CHECK_REAL(at(here.tables, 1, 0), 9, 0);
+	sn_tables_free(here.tables);
+	sn_tables_free(other.tables);
+}
+
+/* As if the processor had counted: executions of a phase, a quarter of the run, have their part of what another start counted in all
+ * of its run. */
+TEST(counters_of_another_start_are_those_of_a_phase_by_its_share)
+{
+	extern const struct sn_source sn_source_counters;
+	const struct sn_part part = { .phase_s = 2, .share_of_run = 0.25 };
+	struct sn_recorded here = { .tables = tables_make(false, 1, 100), .part = &part };
+	struct sn_recorded other = { .tables = tables_make(false, 1, 200), .share_of_run = 1 };
+	const uint32_t keys[SN_KEYS] = { 1, SN_ALL, 0, 0, SN_ALL, SN_ALL, SN_ALL };
+	const char *const names[] = { "stalled", "misses" }, *const levels[] = { NULL, "L2" };
+	const double counted[] = { 4, 1000 }, expected[] = { 4 * 2 / 10.0, 250 };
+
+	here.tables->phase_s = part.phase_s;
+	other.tables->phase_s = 10;
+	for (int m = 0; m < 2; m++) {
+		struct sn_value value = { .column = sn_tables_column(other.tables, names[m],
+								     levels[m]),
+					  .value = counted[m],
+					  .samples = NAN,
+					  .error = NAN,
+					  .source = sn_tables_source(other.tables, "counters") };
+
+		memcpy(value.keys, keys, sizeof(keys));
+		sn_tables_add(other.tables, &value);
+	}
+	sn_recorded_join(&here, &other, &sn_source_counters);
+	for (int m = 0; m < 2; m++) {
+		const struct sn_sum *sum = sn_tables_find(
+			here.tables, sn_tables_find_column(here.tables, names[m], levels[m]), keys,
+			true);
+
+		REQUIRE(sum != NULL);
+		CHECK_REAL(sum->value, expected[m], 1e-9);
+	}
 	sn_tables_free(here.tables);
 	sn_tables_free(other.tables);
 }
