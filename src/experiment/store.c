@@ -429,10 +429,12 @@ bool sn_store_is_ours(const char *name)
 	return false;
 }
 
-/* What lies only where live data do: the page of causal experiments, and plans of what is rewritten. */
-static bool is_live(const char *name)
+/* What lies only where live data do: the page of causal experiments, plans of what is rewritten, and
+ * whose data they are (record/live_folder.h). */
+bool sn_store_is_live(const char *name)
 {
-	return sn_store_is_ours(name) || !strcmp(name, "causal") || sn_starts_with(name, "plan.");
+	return sn_store_is_ours(name) || !strcmp(name, "causal") || sn_starts_with(name, "plan.") ||
+	       !strcmp(name, "experiment");
 }
 
 static sn_status remove_in(const char *folder, bool (*is_chosen)(const char *),
@@ -482,7 +484,7 @@ static void live_folder_remove(const struct sn_launch *launch, const char *exper
 	    st.st_uid != geteuid() ||
 	    (launch->pid > 0 && (!kill(launch->pid, 0) || errno == EPERM)))
 		return;
-	remove_in(folder, is_live, NULL);
+	remove_in(folder, sn_store_is_live, NULL);
 	rmdir(folder);
 }
 

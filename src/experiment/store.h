@@ -62,5 +62,7 @@ char *sn_store_word(const char *program);
 bool sn_store_is_experiment(const char *path);
 /** Whether sonde writes files of this name into an experiment. */
 bool sn_store_is_ours(const char *name);
+/** Whether sonde writes files of this name into a folder of live data. */
+bool sn_store_is_live(const char *name);
 
 #endif
