@@ -222,7 +222,7 @@ static bool has_writer(DIR *names)
 }
 
 /* Only files that we make; links are removed, not followed. */
-static void content_remove(int fd, const char *name, int64_t age_s)
+static void content_remove(int fd)
 {
 	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *names = copy >= 0 ? fdopendir(copy) : NULL;
@@ -232,11 +232,28 @@ static void content_remove(int fd, const char *name, int64_t age_s)
 			close(copy);
 		return;
 	}
-	if (!has_writer(names) && is_useless(fd, name, age_s))
+	if (!has_writer(names))
 		for (struct dirent *entry; (entry = readdir(names));)
 			if (sn_store_is_live(entry->d_name))
 				unlinkat(fd, entry->d_name, 0);
 	closedir(names);
+}
+
+static void folder_sweep(int parent, const char *name, pid_t maker, int age_s)
+{
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	int64_t unchanged_s;
+
+	if (fd < 0)
+		return;
+	unchanged_s = fstat(fd, &st) ? -1 : time(NULL) - st.st_mtim.tv_sec;
+	if (unchanged_s >= age_s && is_left(fd, maker, &st)) {
+		if (is_useless(fd, name, unchanged_s))
+			content_remove(fd);
+		unlinkat(parent, name, AT_REMOVEDIR); /* if empty */
+	}
+	close(fd);
 }
 
 void sn_live_folders_sweep(const char *parent, int age_s)
@@ -245,20 +262,9 @@ void sn_live_folders_sweep(const char *parent, int age_s)
 
 	for (struct dirent *entry; names && (entry = readdir(names));) {
 		pid_t maker = maker_of(entry->d_name);
-		struct stat st;
-		int fd;
 
-		if (!maker)
-			continue;
-		fd = openat(dirfd(names), entry->d_name,
-			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (fd >= 0 && !fstat(fd, &st) && time(NULL) - st.st_mtim.tv_sec >= age_s &&
-		    is_left(fd, maker, &st)) {
-			content_remove(fd, entry->d_name, time(NULL) - st.st_mtim.tv_sec);
-			unlinkat(dirfd(names), entry->d_name, AT_REMOVEDIR); /* if empty */
-		}
-		if (fd >= 0)
-			close(fd);
+		if (maker && is_gone(maker))
+			folder_sweep(dirfd(names), entry->d_name, maker, age_s);
 	}
 	if (names)
 		closedir(names);

@@ -361,7 +361,8 @@ static const struct sn_explanation process_words[] = {
 	  "wrappers and traces, and what signals and context switches cost here.",
 	  "overhead_share_low own_cpu_s" },
 	{ "overhead_share_low", "share",
-	  "The least that measuring has cost, as overhead_share: each part of it may be off.",
+	  "The least that measuring has cost, as overhead_share: each part of it may be off, and what "
+	  "ranks that poll lost to it, they may have polled anyway.",
 	  "overhead_share_high overhead_share" },
 	{ "overhead_share_high", "share",
 	  "The most that measuring has cost, as overhead_share: each part of it may be off. null: that "

@@ -98,10 +98,9 @@ static inline void sn_entries_let_go(struct sn_entry_stream *stream)
 }
 
 /** When a note begins that is to be measured; 0: this one is not. */
-static inline uint64_t sn_entries_measure(struct sn_entry_stream *stream)
+static inline uint64_t sn_entries_measure(struct sn_entry_stream *stream, uint32_t every)
 {
-	return sn_trace_measures(&stream->unmeasured, SN_TRACE_MEASURED) ? __builtin_ia32_rdtsc()
-									 : 0;
+	return sn_trace_measures(&stream->unmeasured, every) ? __builtin_ia32_rdtsc() : 0;
 }
 
 /** The note is over; it stands for `times` such. */

@@ -130,7 +130,8 @@ inline struct sn_heap_stream *sn_heap_hold(struct sn_thread *self, struct sn_hea
 static inline void let_go(struct sn_heap_stream *stream, uint64_t tsc)
 {
 	if (sn_trace_measures(&stream->unmeasured, SN_TRACE_MEASURED))
-		sn_trace_count_cost(SN_TRACE_HEAP, __builtin_ia32_rdtsc() - tsc, SN_TRACE_MEASURED);
+		sn_trace_count_cost(SN_TRACE_HEAP, __builtin_ia32_rdtsc() - tsc,
+				    sn_trace_stands_for(stream->unmeasured, SN_TRACE_MEASURED));
 	sn_heap_let_go(stream);
 }
 

@@ -234,14 +234,15 @@ static uint64_t measure(uint32_t *left)
 	return sn_trace_measures(left, SN_TRACE_MEASURED) ? __builtin_ia32_rdtsc() : 0;
 }
 
-static void measured(uint64_t begin_tsc)
+static void measured(uint64_t begin_tsc, uint32_t left)
 {
 	struct sn_heap_head *head = sn_heap_state->head;
 	uint64_t tsc;
 
 	if (__builtin_expect(!begin_tsc, 1))
 		return;
-	sn_trace_count_cost(SN_TRACE_HEAP, __builtin_ia32_rdtsc() - begin_tsc, SN_TRACE_MEASURED);
+	sn_trace_count_cost(SN_TRACE_HEAP, __builtin_ia32_rdtsc() - begin_tsc,
+			    sn_trace_stands_for(left, SN_TRACE_MEASURED));
 	STORE(head->last_ns, sn_trace_now_ns(&tsc));
 	STORE(head->last_tsc, tsc);
 }
@@ -284,7 +285,7 @@ void sn_heap_sums_allocation(const uint64_t *frame, const void *block, uint64_t 
 	uint64_t begin_tsc = measure(&stream->unmeasured);
 	uint32_t path = stream == heap->streams ? sn_path_take(self, &heap->paths, frame) : 0;
 	count_allocation(self, heap, block, bytes, path, kind == SN_HEAP_NEW);
-	measured(begin_tsc);
+	measured(begin_tsc, stream->unmeasured);
 	sn_heap_let_go(stream);
 }
 
@@ -329,7 +330,7 @@ void sn_heap_sums_release(const void *block, uint64_t known)
 		heap->latest = NULL;
 	}
 	hold_more(heap, -(int64_t)(known >> WORD_BYTES_SHIFT));
-	measured(begin_tsc);
+	measured(begin_tsc, heap ? heap->unmeasured_frees : 0);
 }
 
 /* ---- set-up ---- */

@@ -83,6 +83,7 @@ struct sn_mpi_entry sn_mpi_enter(struct sn_mpi_call *call, uint32_t index)
 		mpi->is_writing = false;
 		call->begin_tsc = begin;
 		open_call(self, mpi, call);
+		mpi->before_ticks = __builtin_ia32_rdtsc() - begin;
 	}
 	call->begin_tsc = __builtin_ia32_rdtsc();
 	return entry;
@@ -107,7 +108,9 @@ static void count_local(struct sn_thread *self, struct sn_mpi_thread *mpi,
 static void count_cost(struct sn_mpi_thread *mpi, uint64_t end_tsc)
 {
 	if (sn_trace_measures(&mpi->stream.unmeasured, MEASURED_EVERY))
-		sn_trace_count_cost(SN_TRACE_MPI, __builtin_ia32_rdtsc() - end_tsc, MEASURED_EVERY);
+		sn_trace_count_cost(SN_TRACE_MPI,
+				    mpi->before_ticks + __builtin_ia32_rdtsc() - end_tsc,
+				    sn_trace_stands_for(mpi->stream.unmeasured, MEASURED_EVERY));
 }
 
 void sn_mpi_leave(struct sn_mpi_call *call);

@@ -79,6 +79,7 @@ struct sn_mpi_thread {
 	struct sn_trace_writer counts_writer;
 	struct sn_mpi_counts *counts; /* NULL: none yet, or none to be had */
 	const uint64_t *outer;	      /* frame of the call that the thread is in; NULL: none */
+	uint64_t before_ticks;	      /* what we took before that call */
 	bool is_writing;
 	struct sn_mpi_type types[SN_MPI_TYPES];
 	struct sn_mpi_comm *last_comm;

@@ -66,7 +66,7 @@ static void add(struct sn_thread *self, struct sn_openmp_worker *worker,
 
 	if (!stream)
 		return;
-	uint64_t begin_tsc = sn_entries_measure(stream);
+	uint64_t begin_tsc = sn_entries_measure(stream, SN_TRACE_MEASURED);
 	entry = find(stream, more, &place);
 	if (__builtin_expect(!entry, 0)) {
 		struct sn_openmp_entry fresh = *more;
@@ -87,7 +87,8 @@ static void add(struct sn_thread *self, struct sn_openmp_worker *worker,
 	}
 	if (stream->writer.piece && __builtin_ia32_rdtsc() - stream->time_tsc > 1u << 22)
 		sn_entries_put_time(stream);
-	sn_entries_measured(SN_TRACE_OPENMP, begin_tsc, SN_TRACE_MEASURED);
+	sn_entries_measured(SN_TRACE_OPENMP, begin_tsc,
+			    sn_trace_stands_for(stream->unmeasured, SN_TRACE_MEASURED));
 	sn_entries_let_go(stream);
 }
 

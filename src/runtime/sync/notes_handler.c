@@ -296,7 +296,7 @@ void sn_sync_took(const uint64_t *frame, enum sn_sync_kind kind, const volatile 
 			note_orders(self, sync, stream, kind, object, frame);
 		push(sync, object, frame[1]);
 	}
-	end_measure(begin_tsc, SN_TRACE_MEASURED);
+	end_measure(begin_tsc, sn_trace_stands_for(stream->unmeasured, SN_TRACE_MEASURED));
 	let_go(stream);
 }
 

@@ -118,11 +118,31 @@ static double filtered_seconds(const struct sn_profile *p, bool is_system)
 /* In parts of the time without: above, what is left of the CPU time is a difference of doubtful figures. */
 enum { OVERHEAD_UNBOUNDED = 10 };
 
+/* CPU time in which ranks of MPI poll, by process. */
+static double *spins_find(const struct sn_profile *p)
+{
+	const struct sn_experiment *e = p->experiment;
+	double *spins = sn_alloc_zeroed(e->processes.count + 1, sizeof(*spins));
+
+	for (size_t i = 0; i < p->thread_times.count; i++) {
+		const struct sn_thread_time *time = &p->thread_times.items[i];
+		const struct sn_class *class = &p->program->classes[time->stack];
+		uint32_t process = e->threads.items[time->thread].process;
+
+		if (process < e->processes.count && class->is_spin &&
+		    class->user == SN_CATEGORY_MPI)
+			spins[process] += (double)time->cpu_ns / 1e9;
+	}
+	return spins;
+}
+
+/* What a rank that polls loses to measuring, it may have polled anyway, for as long as another one
+ * works. So the least of the overhead is without it. */
 static void processes_sum(struct sn_summary *s)
 {
 	const struct sn_profile *p = s->profile;
 	const struct sn_experiment *e = p->experiment;
-	double overhead = 0, doubt = 0, cpu = 0;
+	double overhead = 0, doubt = 0, least = 0, cpu = 0, *spins = spins_find(p);
 
 	for (size_t i = 0; i < e->processes.count; i++) {
 		const struct sn_process *process = &e->processes.items[i];
@@ -135,16 +155,21 @@ static void processes_sum(struct sn_summary *s)
 		for (int k = 0; k < SN_LOSS_KINDS; k++)
 			s->lost += process->losses[k];
 		if (used > 0) {
-			overhead += (double)process->overhead_ns / 1e9;
-			doubt += (double)process->overhead_doubt_ns / 1e9;
+			double own = (double)process->overhead_ns / 1e9,
+			       own_doubt = (double)process->overhead_doubt_ns / 1e9;
+
+			overhead += own;
+			doubt += own_doubt;
+			least += fmax(0, own - own_doubt - spins[i]);
 			cpu += used;
 		}
 	}
+	free(spins);
 	s->overhead_share = sn_overhead_share(overhead, cpu);
-	s->overhead_share_low = sn_overhead_share(fmax(0, overhead - doubt), cpu);
+	s->overhead_share_low = sn_overhead_share(least, cpu);
 	s->overhead_share_high = sn_overhead_share(overhead + doubt, cpu);
 	if (s->overhead_share_high > OVERHEAD_UNBOUNDED) {
-		s->overhead_share = s->overhead_share_low;
+		s->overhead_share = sn_overhead_share(fmax(0, overhead - doubt), cpu);
 		s->overhead_share_high = NAN;
 	}
 	s->images = e->processes.count;
