@@ -87,6 +87,25 @@ t.check(all(a in plain for a in told['answers']) and plain.index(told['answers']
 tops = [float(y) for path in re.findall(r'class="error" d="([^"]*)"', page) for y in re.findall(r'V(-?[\d.]+)', path)]
 t.check(tops and min(tops) >= 12, 'no interval is drawn beyond its frame', sorted(tops)[:3])
 
+# ---- configurations that differ in another thing than workers are compared ----
+with open('work.ini', 'w') as out:
+    out.write(f'[campaign]\nrepeat = 4\n[default]\nprogram = {app}\nthreads = 1\n'
+              '[configuration "<i>small</i>"]\narguments = 3000000\n[configuration "large"]\narguments = 30000000\n')
+t.run('campaign', 'run', 'work.ini', '-o', 'work', timeout=300)
+t.run('report', 'work', '-o', 'work.html')
+work = open('work.html').read()
+words = html.unescape(re.sub(r'<[^>]+>', ' ', re.sub(r'<(script|style).*?</\1>', '', work, flags=re.S)))
+compared = json.loads(t.run('diff', 'work', '--format', 'json').stdout)
+t.check('What differs' in words and 'What differs' not in plain, 'configurations of as many workers are compared on the page')
+cells = [r['cells'][1] for r in compared['rows'] if r['kind'] == 'total']
+t.check(len(cells) == 2 and all(f"× {c['ratio']:.2f} [{c['ratio_low']:.2f}, {c['ratio_high']:.2f}]" in words and
+                                {'slower': '▲ slower'}.get(c['verdict'], c['verdict']) in words for c in cells),
+        'with the ratios and verdicts of sonde diff', cells, re.findall(r'elapsed.{80}', words))
+t.check('Least elapsed time: \'<i>small</i>\'' in words and words.index('Least elapsed') < words.index('What differs') and
+        '<i>small' not in work, 'the fastest is the answer, and hostile names are text')
+t.check('>efficiency</button>' in page and '>efficiency</button>' not in work and '>CPU time</button>' in work,
+        'where each configuration is its own reference no cell says that its efficiency is 1')
+
 
 def wide(page):
     return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')

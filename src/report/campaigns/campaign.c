@@ -100,6 +100,19 @@ struct sn_campaign_part sn_campaign_part_at(const struct sn_scaling *scaling, si
 	return part;
 }
 
+bool sn_campaign_scales(const struct sn_scaling_campaign *read)
+{
+	struct sn_campaign_part app = sn_campaign_part_at(read->scaling, 0);
+
+	for (size_t i = 0; i < app.count; i++)
+		for (size_t k = 0; k < i; k++)
+			if (app.rows[i].workers != app.rows[k].workers &&
+			    read->configurations[app.rows[i].configuration].series ==
+				    read->configurations[app.rows[k].configuration].series)
+				return true;
+	return false;
+}
+
 /* ---- the head ---- */
 
 static void tile_add(struct sn_text *out, const char *label, const char *value, const char *class)
@@ -145,7 +158,7 @@ static void tiles_add(const struct sn_campaign_page *page, struct sn_text *out)
 				 s == SN_RUN_FAILED	  ? "bad"
 				 : s == SN_RUN_SUSPICIOUS ? "warn"
 							  : "");
-	if (read->scaling) {
+	if (read->scaling && sn_campaign_scales(read)) {
 		tile_add(out, "scaling", read->scaling->is_weak ? "weak" : "strong", "text");
 		tile_add(out, "reference",
 			 read->configurations[read->scaling->rows.items[0].reference].name, "text");
@@ -236,8 +249,19 @@ static void sentences_add(const struct sn_scaling_campaign *read, const char *cl
 }
 
 /* What a reader came for, before any figure. */
-static void answer_add(const struct sn_campaign_page *page, struct sn_text *out)
+static void answer_add(const struct sn_campaign_page *page,
+		       const struct sn_campaign_differences *differences, struct sn_text *out)
 {
+	struct sn_text fastest = { 0 };
+
+	if (differences)
+		sn_campaign_add_fastest(differences, &fastest);
+	if (fastest.length) {
+		sn_text_add(out, "<p class=\"answer\">");
+		sn_text_add_html(out, fastest.chars);
+		sn_text_add(out, "</p>\n");
+	}
+	sn_text_free(&fastest);
 	if (page->read->scaling) {
 		sentences_add(page->read, "answer", sn_scaling_add_answer, out);
 		sentences_add(page->read, "notice", sn_scaling_add_warning, out);
@@ -311,6 +335,23 @@ static void laws_add(const struct sn_scaling *scaling, struct sn_text *out)
 	sn_text_free(&left_out);
 }
 
+static void no_curve_add(const struct sn_campaign_part *app, struct sn_text *out)
+{
+	bool are_equal = true;
+
+	for (size_t i = 0; i < app->count; i++)
+		are_equal &= app->rows[i].workers == app->rows[0].workers;
+	if (are_equal)
+		sn_text_addf(out,
+			     "<p class=\"dim\">All runs that are done had %.0f worker%s: a curve "
+			     "needs two numbers of workers.</p>\n",
+			     app->rows[0].workers, app->rows[0].workers == 1 ? "" : "s");
+	else
+		sn_text_add(out, "<p class=\"dim\">No two configurations differ in the number of "
+				 "workers alone: there is no curve, and each is its own "
+				 "reference.</p>\n");
+}
+
 static void application_add(const struct sn_scaling_campaign *read, struct sn_text *out)
 {
 	struct sn_campaign_part app = sn_campaign_part_at(read->scaling, 0);
@@ -321,12 +362,10 @@ static void application_add(const struct sn_scaling_campaign *read, struct sn_te
 		"<section class=\"panel\"><h2>The application <span class=\"dim\">elapsed time, "
 		"against the reference</span></h2>\n");
 	before = out->length;
-	sn_campaign_add_curve(read, &app, out);
+	if (sn_campaign_scales(read))
+		sn_campaign_add_curve(read, &app, out);
 	if (out->length == before)
-		sn_text_addf(out,
-			     "<p class=\"dim\">All runs that are done had %.0f worker%s: a curve "
-			     "needs two numbers of workers.</p>\n",
-			     app.rows[0].workers, app.rows[0].workers == 1 ? "" : "s");
+		no_curve_add(&app, out);
 	sn_campaign_add_head(out, "",
 			     "configuration|#n|#runs|#elapsed|#speed-up|#efficiency [95 %]|why|"
 			     "confidence|#load balance|#communication|#computation|#spun|#blocked|"
@@ -336,7 +375,8 @@ static void application_add(const struct sn_scaling_campaign *read, struct sn_te
 	sn_text_add(out, "</tbody></table></div>\n<p class=\"dim\">Efficiency is load balance × "
 			 "communication × computation, each against the reference. Spun, blocked, "
 			 "waited and system are shares of the workers' time.</p>\n");
-	laws_add(read->scaling, out);
+	if (sn_campaign_scales(read))
+		laws_add(read->scaling, out);
 	sn_text_add(out, "</section>\n");
 }
 
@@ -456,10 +496,16 @@ static void runs_add(const struct sn_campaign_page *page, struct sn_text *out)
 static void body_add(const struct sn_campaign_page *page, struct sn_text *out)
 {
 	const struct sn_scaling_campaign *read = page->read;
+	struct sn_campaign_differences *differences = read->scaling && !sn_campaign_scales(read)
+							      ? sn_campaign_differences_new(read)
+							      : NULL;
 
 	header_add(page, out);
-	answer_add(page, out);
+	answer_add(page, differences, out);
 	tiles_add(page, out);
+	if (differences)
+		sn_campaign_add_differences(differences, out);
+	sn_campaign_differences_free(differences);
 	if (read->scaling) {
 		application_add(read, out);
 		sn_campaign_add_parts(page, out);

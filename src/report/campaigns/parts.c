@@ -67,37 +67,52 @@ static void figure_add(struct sn_text *out, double value, const char *unit)
 		sn_text_addf(out, unit[0] == '%' ? "%.1f %%" : unit[0] ? "%.3g s" : "%.2f", value);
 }
 
+/* The figures of a cell, in the order of the buttons. Where nothing scales each configuration is its own reference, and
+ * efficiencies say nothing. */
+static unsigned figures_of(const struct sn_scaling_row *row, bool scales, double values[6],
+			   const char *units[6])
+{
+	const double all[] = { row->efficiency,	 row->time_s, row->cpu_s,
+			       100 * row->share, row->work,   row->balance };
+	static const char *const all_units[] = { "", "s", "s", "%", "", "" };
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < 6; i++) {
+		if (!scales && !all_units[i][0])
+			continue;
+		values[count] = all[i];
+		units[count++] = all_units[i];
+	}
+	return count;
+}
+
 static void cell_add(const struct sn_scaling_campaign *read, const struct sn_scaling_row *row,
 		     const char *kind, size_t number, struct sn_text *out)
 {
-	bool is_known;
+	bool scales = sn_campaign_scales(read);
+	const char *units[6];
+	double values[6];
+	unsigned count;
 
 	if (!row) {
 		sn_text_add(out, "<td class=\"num dim\">–</td>");
 		return;
 	}
-	is_known = !isnan(row->efficiency);
+	count = figures_of(row, scales, values, units);
 	sn_text_add(out, "<td class=\"num");
-	if (is_known)
+	if (scales && !isnan(row->efficiency))
 		sn_text_addf(out, " h%d", tenth_of(row->efficiency));
 	sn_text_addf(out, "\"><a href=\"#%s-%zu-%u\" title=\"", kind, number, row->configuration);
 	sn_text_add_html(out, row->name);
 	sn_text_add(out, ", ");
 	sn_text_add_html(out, sn_campaign_row_name(read, row));
 	sn_text_add(out, "\" data-f=\"");
-	figure_add(out, row->efficiency, "");
-	sn_text_add(out, "|");
-	figure_add(out, row->time_s, "s");
-	sn_text_add(out, "|");
-	figure_add(out, row->cpu_s, "s");
-	sn_text_add(out, "|");
-	figure_add(out, 100 * row->share, "%");
-	sn_text_add(out, "|");
-	figure_add(out, row->work, "");
-	sn_text_add(out, "|");
-	figure_add(out, row->balance, "");
+	for (unsigned i = 0; i < count; i++) {
+		sn_text_add(out, i ? "|" : "");
+		figure_add(out, values[i], units[i]);
+	}
 	sn_text_add(out, "\">");
-	figure_add(out, row->efficiency, "");
+	figure_add(out, values[0], units[0]);
 	sn_text_add(out, "</a></td>");
 }
 
@@ -279,14 +294,16 @@ static void detail_add(const struct sn_campaign_page *page, const struct sn_camp
 	name_add(first, out);
 	where_add(first, out);
 	sn_text_add(out, "</h2>\n");
-	sn_campaign_add_curve(page->read, part, out);
+	if (sn_campaign_scales(page->read))
+		sn_campaign_add_curve(page->read, part, out);
 	sn_campaign_add_head(out, "",
 			     "configuration|#n|#busiest worker|#CPU time|#of CPU|#speed-up|"
 			     "#efficiency [95 %]|#work|#balance|why|confidence|look at it");
 	for (size_t i = 0; i < part->count; i++)
 		detail_row_add(page, &part->rows[i], kind, number, out);
 	sn_text_add(out, "</tbody></table></div>\n");
-	laws_add(page->read->scaling, first, out);
+	if (sn_campaign_scales(page->read))
+		laws_add(page->read->scaling, first, out);
 	sn_text_add(out, "</section>\n");
 }
 
@@ -306,24 +323,30 @@ static void details_add(const struct sn_campaign_page *page, enum sn_scaling_kin
 
 void sn_campaign_add_parts(const struct sn_campaign_page *page, struct sn_text *out)
 {
-	sn_text_add(
+	bool scales = sn_campaign_scales(page->read);
+
+	sn_text_addf(
 		out,
-		"<section class=\"panel\"><h2>Loops by configuration <span class=\"dim\">each "
-		"against the reference; a cell opens that loop</span></h2>\n"
+		"<section class=\"panel\"><h2>Loops by configuration <span class=\"dim\">%s a cell "
+		"opens that loop</span></h2>\n"
 		"<div class=\"choices\" hidden><span class=\"switch\" role=\"group\" "
-		"aria-label=\"Figure\"><button aria-pressed=\"true\">efficiency</button>"
-		"<button>time of the busiest worker</button><button>CPU time</button>"
-		"<button>of CPU</button><button>work</button><button>balance</button></span>"
+		"aria-label=\"Figure\">%s>time of the busiest worker</button>"
+		"<button>CPU time</button><button>of CPU</button>%s</span>"
 		"<input type=\"search\" placeholder=\"Search names\" aria-label=\"Search names\">"
-		"</div>\n");
+		"</div>\n",
+		scales ? "each against the reference;" : "",
+		scales ? "<button aria-pressed=\"true\">efficiency</button><button"
+		       : "<button aria-pressed=\"true\"",
+		scales ? "<button>work</button><button>balance</button>" : "");
 	heat_add(page->read, SN_SCALING_LOOP, out);
 	sn_text_add(out, "<h3>Functions</h3>\n");
 	heat_add(page->read, SN_SCALING_FUNCTION, out);
-	sn_text_add(
-		out,
-		"<p class=\"dim\">Efficiency is work × balance: work tells whether the CPU time of "
-		"all workers grew, balance whether they share it evenly. Colour is the "
-		"efficiency, whatever the figure.</p></section>\n");
+	if (scales)
+		sn_text_add(out,
+			    "<p class=\"dim\">Efficiency is work × balance: work tells whether the "
+			    "CPU time of all workers grew, balance whether they share it evenly. "
+			    "Colour is the efficiency, whatever the figure.</p>");
+	sn_text_add(out, "</section>\n");
 	details_add(page, SN_SCALING_LOOP, out);
 	details_add(page, SN_SCALING_FUNCTION, out);
 }
