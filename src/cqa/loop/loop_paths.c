@@ -107,42 +107,6 @@ static double heat_of(const struct sn_block *block, const struct sn_heat *heat, 
 	return sum;
 }
 
-/* The paths that took time, where there are too many to look at all. Blocks with less and less of
- * the loop's time are left out until the rest has few enough paths. Blocks of a few bytes may have
- * had no sample by chance and stay. */
-static void enumerate_hot_paths(const struct loop_body *body, const struct sn_heat *heat,
-				size_t count, struct loop_paths *out)
-{
-	static const double shares[] = { 0.001, 0.005, 0.02, 0.05 }; /* (chosen) */
-	const struct sn_function *function = body->loop->function;
-	bool *is_cold = sn_alloc_zeroed(function->block_count, sizeof(bool));
-	double total = 0;
-
-	for (size_t i = 0; i < count; i++)
-		total += heat[i].weight;
-	for (unsigned k = 0; k < sizeof(shares) / sizeof(*shares) && out->overflows && total > 0;
-	     k++) {
-		for (uint32_t b = 0; b < body->block_count; b++) {
-			const struct sn_block *block = &function->blocks[body->blocks[b]];
-
-			is_cold[body->blocks[b]] = body->blocks[b] != body->header &&
-						   block->size_bytes > SMALL_BLOCK_BYTES &&
-						   heat_of(block, heat, count) < shares[k] * total;
-		}
-		out->blocks.count = out->count = 0;
-		out->overflows = false;
-		enumerate_paths(body, is_cold, out);
-	}
-	/* no way round is left: the samples tell nothing */
-	out->overflows |= !out->count;
-	free(is_cold);
-}
-
-static uint64_t add_paths(uint64_t a, uint64_t b)
-{
-	return a + b < SN_CQA_PATHS_COUNTED ? a + b : SN_CQA_PATHS_COUNTED;
-}
-
 /* Blocks of the loop in an order in which each comes behind all that lead to it, the header first.
  * Returns how many could be ordered: fewer if the body has a cycle of its own. */
 static uint32_t order_blocks(const struct loop_body *body, uint32_t *order)
@@ -177,6 +141,115 @@ static uint32_t order_blocks(const struct loop_body *body, uint32_t *order)
 	}
 	free(waiting);
 	return count;
+}
+
+/* The way with the fewest bytes of cold code from the header to each block, and back. */
+struct way {
+	uint64_t bytes;
+	uint32_t
+		neighbour; /* place of the block before, or behind; UINT32_MAX: none, or the header */
+};
+
+static void way_take(struct way *way, uint64_t bytes, uint32_t neighbour)
+{
+	if (bytes < way->bytes)
+		*way = (struct way){ bytes, neighbour };
+}
+
+static void ways_find(const struct loop_body *body, const bool *is_cold, const uint32_t *order,
+		      struct way *in, struct way *back)
+{
+	const struct sn_function *function = body->loop->function;
+
+	for (uint32_t i = 0; i < body->block_count; i++)
+		in[i] = back[i] = (struct way){ UINT64_MAX, UINT32_MAX };
+	in[order[0]].bytes = 0;
+	for (uint32_t at = 0; at < 2 * body->block_count; at++) {
+		bool is_forward = at < body->block_count;
+		uint32_t from = order[is_forward ? at : 2 * body->block_count - 1 - at];
+		const struct sn_block *block = &function->blocks[body->blocks[from]];
+
+		for (uint32_t k = 0; k < block->successor_count; k++) {
+			uint32_t number = function->successors[block->first_successor + k];
+			uint32_t to = sn_loop_body_place(body, number);
+			uint64_t bytes = to == UINT32_MAX  ? 0
+					 : is_cold[number] ? function->blocks[number].size_bytes
+							   : 0;
+
+			if (to == UINT32_MAX)
+				continue;
+			if (to == order[0] && !is_forward)
+				way_take(&back[from], 0, UINT32_MAX);
+			else if (to != order[0] && is_forward && in[from].bytes != UINT64_MAX)
+				way_take(&in[to], in[from].bytes + bytes, from);
+			else if (to != order[0] && !is_forward && back[to].bytes != UINT64_MAX)
+				way_take(&back[from], back[to].bytes + bytes, to);
+		}
+	}
+}
+
+/* A block with samples was reached, and the loop went on from it, if only through blocks without samples: those on its
+ * way with the fewest bytes are no longer cold. */
+static void ways_keep(const struct loop_body *body, const bool *is_hot, bool *is_cold)
+{
+	uint32_t *order = sn_alloc_zeroed(body->block_count + 1, sizeof(*order));
+	struct way *in = sn_alloc_zeroed(body->block_count + 1, sizeof(*in));
+	struct way *back = sn_alloc_zeroed(body->block_count + 1, sizeof(*back));
+
+	if (body->block_count && order_blocks(body, order) == body->block_count) {
+		ways_find(body, is_cold, order, in, back);
+		for (uint32_t b = 0; b < body->block_count; b++) {
+			if (!is_hot[b] || in[b].bytes == UINT64_MAX || back[b].bytes == UINT64_MAX)
+				continue;
+			for (uint32_t at = b; at != UINT32_MAX; at = in[at].neighbour)
+				is_cold[body->blocks[at]] = false;
+			for (uint32_t at = b; at != UINT32_MAX; at = back[at].neighbour)
+				is_cold[body->blocks[at]] = false;
+		}
+	}
+	free(order);
+	free(in);
+	free(back);
+}
+
+/* The paths that took time, where there are too many to look at all. Blocks with less and less of
+ * the loop's time are left out until the rest has few enough paths. Blocks of a few bytes may have
+ * had no sample by chance and stay, as do those that lie on the only way of one with samples. */
+static void enumerate_hot_paths(const struct loop_body *body, const struct sn_heat *heat,
+				size_t count, struct loop_paths *out)
+{
+	static const double shares[] = { 0.001, 0.005, 0.02, 0.05 }; /* (chosen) */
+	const struct sn_function *function = body->loop->function;
+	bool *is_cold = sn_alloc_zeroed(function->block_count, sizeof(bool));
+	bool *is_hot = sn_alloc_zeroed(body->block_count + 1, sizeof(bool));
+	double total = 0;
+
+	for (size_t i = 0; i < count; i++)
+		total += heat[i].weight;
+	for (unsigned k = 0; k < sizeof(shares) / sizeof(*shares) && out->overflows && total > 0;
+	     k++) {
+		for (uint32_t b = 0; b < body->block_count; b++) {
+			const struct sn_block *block = &function->blocks[body->blocks[b]];
+
+			is_hot[b] = heat_of(block, heat, count) >= shares[k] * total;
+			is_cold[body->blocks[b]] = body->blocks[b] != body->header &&
+						   block->size_bytes > SMALL_BLOCK_BYTES &&
+						   !is_hot[b];
+		}
+		ways_keep(body, is_hot, is_cold);
+		out->blocks.count = out->count = 0;
+		out->overflows = false;
+		enumerate_paths(body, is_cold, out);
+	}
+	/* no way round is left: the samples tell nothing */
+	out->overflows |= !out->count;
+	free(is_cold);
+	free(is_hot);
+}
+
+static uint64_t add_paths(uint64_t a, uint64_t b)
+{
+	return a + b < SN_CQA_PATHS_COUNTED ? a + b : SN_CQA_PATHS_COUNTED;
 }
 
 /* Ways from the header back to it; 0 if the body has a cycle of its own. */

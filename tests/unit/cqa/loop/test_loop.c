@@ -1,4 +1,5 @@
 /* Loops of an image: how many paths they have, and where their code cannot be followed. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "code/image.h"
@@ -73,6 +74,61 @@ TEST(paths_are_counted_also_where_they_are_not_told_apart)
 		CHECK_INT(loop.is_union, cases[i].paths > SN_CQA_PATHS_MAX);
 		CHECK_INT(loop.path_count, loop.is_union ? 1 : cases[i].paths);
 	}
+}
+
+/* More paths than are looked at, and samples in a block whose only way back to the header leads through one without
+ * a sample: that one ran, too. Three more blocks without samples are left out. */
+TEST(a_block_with_samples_came_round)
+{
+	static const uint8_t test[] = { 0x40, 0xf6, 0xc7, 0x01 }; /* test dil,1 */
+	enum { WORK = 16, SAMPLED = 8 };
+	uint8_t code[256] = { 0x31, 0xc9 }; /* xor ecx,ecx */
+	size_t at = 2;
+	const struct sn_machine *machine;
+	const struct sn_function *function;
+	struct sn_bandwidths bandwidths;
+	struct sn_heat heat[] = { { MADE_CODE_LINK_ADDR + 2, 50 },
+				  { MADE_CODE_LINK_ADDR + SAMPLED, 50 } };
+	struct sn_cqa_loop out;
+	int32_t ahead, back;
+	size_t exit_at = 0;
+
+	for (int i = 0; i < 5; i++) {
+		bool leaves = i == 1;
+
+		/* the first skips two blocks, the second leaves the loop: it lies behind the sampled one */
+		memcpy(code + at, test, sizeof(test));
+		at += sizeof(test);
+		if (leaves) {
+			memcpy(code + at, "\x0f\x84", 2);
+			exit_at = at + 2;
+			at += 6;
+		} else {
+			code[at++] = 0x74;
+			code[at++] = i ? WORK : 2 * WORK + sizeof(test) + 6;
+		}
+		for (int k = 0; k < WORK; k += 2, at += 2)
+			memcpy(code + at, "\xff\xc0", 2); /* inc eax */
+	}
+	memcpy(code + at, "\xff\xc1\x39\xf1\x0f\x8c", 6); /* inc ecx; cmp ecx,esi; jl */
+	back = 2 - (int32_t)(at + 10);
+	memcpy(code + at + 6, &back, 4);
+	ahead = (int32_t)(at + 10) - (int32_t)(exit_at + 4);
+	memcpy(code + exit_at, &ahead, 4);
+	code[at + 10] = 0xc3;
+	function = function_of(code, at + 11);
+	REQUIRE(function->loop_count == 1);
+	REQUIRE(sn_machine_find("cascadelake", &machine, NULL) == SN_OK);
+	bandwidths = sn_bandwidths_of(machine);
+	sn_cqa_loop_analyse(machine, structure, &function->loops[0], &bandwidths, heat, 2, &out);
+	REQUIRE(!out.not_analysed);
+	CHECK(out.is_pruned);
+	CHECK_INT(out.path_total, 16);
+	REQUIRE(out.path_count == 2);
+	/* both blocks lie on one of the two */
+	CHECK_INT(llabs((long long)out.paths[0].block.count - (long long)out.paths[1].block.count),
+		  WORK + 2);
+	sn_cqa_loop_free(&out);
 }
 
 TEST(a_union_expects_half_of_each_choice)
