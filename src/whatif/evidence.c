@@ -19,6 +19,9 @@
 #define FAR_TIMES 3
 /* Vectors of 32 single-precision elements and a remainder want so many iterations (chosen). */
 enum { SHORT_ITERATIONS = 32 };
+/* An iteration that takes so many times what the model says, in cycles of the time-stamp counter, which may run at half
+ * of a core's rate (chosen), is no matter of the model's error. */
+#define FAR_FROM_MODEL 2
 
 const char *sn_evidence_trust_name(enum sn_evidence_trust trust)
 {
@@ -555,6 +558,26 @@ static void order(struct sn_loop_evidence *out)
 		}
 }
 
+/* No variant tells why, but instances were timed. */
+static void check_against_instances(struct judge *j)
+{
+	const struct sn_instances *instances = j->known->instances;
+	const struct sn_cqa_loop *quality = j->known->quality;
+	double measured;
+
+	if (!instances || !instances->has_iterations || !quality || j->out->disagreement)
+		return;
+	measured = instances->all.cycles_median;
+	if (!(quality->cycles > 0) || !(measured > FAR_FROM_MODEL * quality->cycles))
+		return;
+	j->out->disagreement = sn_arena_printf(
+		&j->out->arena,
+		"An iteration takes %.1f cycles, %.1f times the %.2f of the static model with data in "
+		"first-level cache. The measurement decides: waiting for data from farther away, "
+		"mispredicted branches or other paths than the model weighs most take the rest",
+		measured, measured / quality->cycles, quality->cycles);
+}
+
 void sn_loop_evidence_judge(const struct sn_loop_known *known, struct sn_loop_evidence *out)
 {
 	struct judge j = { .known = known, .out = out };
@@ -565,6 +588,7 @@ void sn_loop_evidence_judge(const struct sn_loop_known *known, struct sn_loop_ev
 	give_verdict(&j);
 	add_measured_advice(&j);
 	add_static_advice(&j);
+	check_against_instances(&j);
 	order(out);
 }
 

@@ -90,6 +90,30 @@ TEST(without_variants_the_static_model_is_believed_little)
 	sn_loop_evidence_free(&g.out);
 }
 
+/* Instances tell how long an iteration takes; without variants nothing tells why. */
+TEST(instances_that_take_long_beside_the_model_are_told)
+{
+	struct given g;
+
+	begin(&g);
+	g.quality.cycles = 4.5;
+	g.instances.has_iterations = true;
+	g.instances.all.cycles_median = 18;
+	g.known.instances = &g.instances;
+	sn_loop_evidence_judge(&g.known, &g.out);
+	CHECK(g.out.disagreement && strstr(g.out.disagreement, "18.0 cycles, 4.0 times the 4.50"));
+	CHECK(g.out.trust == SN_EVIDENCE_LOW);
+	sn_loop_evidence_free(&g.out);
+	g.instances.all.cycles_median = 8;
+	sn_loop_evidence_judge(&g.known, &g.out);
+	CHECK(!g.out.disagreement);
+	sn_loop_evidence_free(&g.out);
+	g.instances.all.cycles_median = NAN;
+	sn_loop_evidence_judge(&g.known, &g.out);
+	CHECK(!g.out.disagreement);
+	sn_loop_evidence_free(&g.out);
+}
+
 TEST(the_level_of_the_data_is_named_where_it_is_known)
 {
 	struct given g;
