@@ -254,8 +254,8 @@ static int campaign_run(const struct sn_args *args)
 	sn_status status = campaign_check(args, &err);
 
 	if (status == SN_OK)
-		status = sn_scaling_campaign_open(args->operands[0], NULL, false, true, &read,
-						  &err);
+		status =
+			sn_scaling_campaign_open(args->operands[0], NULL, false, true, &read, &err);
 	if (status != SN_OK)
 		return sn_error_print(&err);
 	status = campaign_write(args, &read, &err);

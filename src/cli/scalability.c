@@ -1,6 +1,7 @@
 /* sonde scalability: what scales, what does not, and where efficiency ends. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "campaign/scaling/table.h"
@@ -67,13 +68,22 @@ static void lost_print(const struct sn_scaling_campaign *s, const struct sn_scal
 	       100 * row->blocked_share, 100 * row->wait_cpu_share, 100 * row->system_share);
 }
 
-static void fit_print(const struct sn_scaling_fit *fit)
+static void fit_print(const struct sn_scaling_fit *fit, bool has_many_series)
 {
 	struct sn_text law = { 0 };
 
 	sn_scaling_add_law(&fit->fit, &law);
-	printf("  %s: %s\n", fit->name, law.chars);
+	printf("  %s%s%s: %s\n", fit->name, has_many_series ? ", " : "",
+	       has_many_series ? fit->series : "", law.chars);
 	sn_text_free(&law);
+}
+
+static bool have_many_series(const struct sn_scaling_laws *laws)
+{
+	for (size_t i = 1; i < laws->count; i++)
+		if (strcmp(laws->items[i]->series, laws->items[0]->series) != 0)
+			return true;
+	return false;
 }
 
 static void sentences_print(const struct sn_scaling_campaign *s)
@@ -114,7 +124,7 @@ static void head_print(const struct sn_scaling_campaign *s)
 	printf("\nLaws over the number of workers:\n");
 	sn_scaling_choose_laws(scaling, &laws);
 	for (size_t i = 0; i < laws.count; i++)
-		fit_print(laws.items[i]);
+		fit_print(laws.items[i], have_many_series(&laws));
 	sn_scaling_add_left_out(&laws, &left_out);
 	if (left_out.length)
 		printf("  %s\n", left_out.chars);

@@ -307,9 +307,9 @@ static sn_status no_experiment(const char *name, struct sn_error *err)
 	if (is_campaign(name))
 		return sn_error_set(
 			err, SN_ERR_FORMAT,
-			"'%s' is a campaign, not an experiment; its runs are: 'sonde campaign "
-			"status' lists them",
-			name);
+			"'%s' is a campaign, not an experiment: give one of its runs, which 'sonde "
+			"campaign status %s' lists",
+			name, name);
 	return sn_error_set(
 		err, SN_ERR_FORMAT,
 		"'%s' is not an experiment: it has no launch-key; give the folder that 'sonde "

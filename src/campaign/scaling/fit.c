@@ -338,8 +338,8 @@ void sn_fit_scaling(const struct sn_fit_point *points, size_t count, bool is_wea
 	distinct = weights_set(sorted, count, weights);
 	if (distinct < SN_FIT_POINTS_LEAST)
 		snprintf(out->reason, sizeof(out->reason),
-			 "too few points: %zu numbers of workers, a law needs %d", distinct,
-			 SN_FIT_POINTS_LEAST);
+			 "too few points: %zu number%s of workers, a law needs %d", distinct,
+			 distinct == 1 ? "" : "s", SN_FIT_POINTS_LEAST);
 	else if (last_is_foretold(&d, out))
 		all_fit(&d, &f);
 	if (f.best >= 0) {

@@ -110,6 +110,18 @@ static bool is_application(const struct sn_scaling *scaling, size_t i)
 
 bool sn_scaling_is_flat(const struct sn_scaling *scaling)
 {
+	const struct sn_scaling_row *rows = scaling->rows.items;
+
+	for (size_t i = 0; is_application(scaling, i); i++)
+		for (size_t k = 0; is_application(scaling, k); k++)
+			if (rows[k].configuration == rows[i].reference &&
+			    rows[k].workers != rows[i].workers)
+				return false;
+	return true;
+}
+
+static bool have_as_many_workers(const struct sn_scaling *scaling)
+{
 	for (size_t i = 1; is_application(scaling, i); i++)
 		if (scaling->rows.items[i].workers != scaling->rows.items[0].workers)
 			return false;
@@ -122,8 +134,12 @@ static void flat_add(const struct sn_scaling *scaling, size_t *at, struct sn_tex
 
 	while (is_application(scaling, *at))
 		++*at;
-	sn_text_addf(out, "Only runs of %.0f worker%s are done: how it scales is not known",
-		     workers, workers == 1 ? "" : "s");
+	if (have_as_many_workers(scaling))
+		sn_text_addf(out, "Only runs of %.0f worker%s are done: how it scales is not known",
+			     workers, workers == 1 ? "" : "s");
+	else
+		sn_text_add(out, "No two configurations differ in the number of workers alone: how "
+				 "it scales is not known");
 	if (*at > 1)
 		sn_text_addf(out, "; 'sonde diff CAMPAIGN' compares the %zu configurations", *at);
 	sn_text_add(out, ".");

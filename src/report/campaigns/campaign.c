@@ -100,19 +100,6 @@ struct sn_campaign_part sn_campaign_part_at(const struct sn_scaling *scaling, si
 	return part;
 }
 
-bool sn_campaign_scales(const struct sn_scaling_campaign *read)
-{
-	struct sn_campaign_part app = sn_campaign_part_at(read->scaling, 0);
-
-	for (size_t i = 0; i < app.count; i++)
-		for (size_t k = 0; k < i; k++)
-			if (app.rows[i].workers != app.rows[k].workers &&
-			    read->configurations[app.rows[i].configuration].series ==
-				    read->configurations[app.rows[k].configuration].series)
-				return true;
-	return false;
-}
-
 /* ---- the head ---- */
 
 static void tile_add(struct sn_text *out, const char *label, const char *value, const char *class)
@@ -158,7 +145,7 @@ static void tiles_add(const struct sn_campaign_page *page, struct sn_text *out)
 				 s == SN_RUN_FAILED	  ? "bad"
 				 : s == SN_RUN_SUSPICIOUS ? "warn"
 							  : "");
-	if (read->scaling && sn_campaign_scales(read)) {
+	if (read->scaling && !sn_scaling_is_flat(read->scaling)) {
 		tile_add(out, "scaling", read->scaling->is_weak ? "weak" : "strong", "text");
 		tile_add(out, "reference",
 			 read->configurations[read->scaling->rows.items[0].reference].name, "text");
@@ -362,7 +349,7 @@ static void application_add(const struct sn_scaling_campaign *read, struct sn_te
 		"<section class=\"panel\"><h2>The application <span class=\"dim\">elapsed time, "
 		"against the reference</span></h2>\n");
 	before = out->length;
-	if (sn_campaign_scales(read))
+	if (!sn_scaling_is_flat(read->scaling))
 		sn_campaign_add_curve(read, &app, out);
 	if (out->length == before)
 		no_curve_add(&app, out);
@@ -375,7 +362,7 @@ static void application_add(const struct sn_scaling_campaign *read, struct sn_te
 	sn_text_add(out, "</tbody></table></div>\n<p class=\"dim\">Efficiency is load balance × "
 			 "communication × computation, each against the reference. Spun, blocked, "
 			 "waited and system are shares of the workers' time.</p>\n");
-	if (sn_campaign_scales(read))
+	if (!sn_scaling_is_flat(read->scaling))
 		laws_add(read->scaling, out);
 	sn_text_add(out, "</section>\n");
 }
@@ -496,9 +483,10 @@ static void runs_add(const struct sn_campaign_page *page, struct sn_text *out)
 static void body_add(const struct sn_campaign_page *page, struct sn_text *out)
 {
 	const struct sn_scaling_campaign *read = page->read;
-	struct sn_campaign_differences *differences = read->scaling && !sn_campaign_scales(read)
-							      ? sn_campaign_differences_new(read)
-							      : NULL;
+	struct sn_campaign_differences *differences =
+		read->scaling && sn_scaling_is_flat(read->scaling)
+			? sn_campaign_differences_new(read)
+			: NULL;
 
 	header_add(page, out);
 	answer_add(page, differences, out);

@@ -21,9 +21,6 @@ void sn_campaign_add_curve(const struct sn_scaling_campaign *read,
 /** Tables loop by configuration and function by configuration, and what their cells open. */
 void sn_campaign_add_parts(const struct sn_campaign_page *page, struct sn_text *out);
 
-/** Whether some configurations differ in the number of workers alone, so that there is something that may scale. */
-bool sn_campaign_scales(const struct sn_scaling_campaign *read);
-
 /** Its configurations compared. NULL: fewer than two have runs, or runs were not asked for. Borrows from `read`. */
 struct sn_campaign_differences *sn_campaign_differences_new(const struct sn_scaling_campaign *read);
 void sn_campaign_differences_free(struct sn_campaign_differences *differences);

@@ -98,26 +98,6 @@ void sn_campaign_add_fastest(const struct sn_campaign_differences *d, struct sn_
 
 /* ---- the table ---- */
 
-static bool is_finding(const struct sn_set_cell *cell)
-{
-	return cell->verdict == SN_SET_SLOWER || cell->verdict == SN_SET_FASTER;
-}
-
-/* 0: a total or a row with a finding; 1: another that was tested; 2: small, or not in the reference. */
-static int rank_of(const struct sn_set_comparison *c, const struct sn_set_row *row)
-{
-	int rank = row->entry.kind == SN_COMPARE_TOTAL ? 0 : 2;
-
-	for (size_t s = 0; s < c->set_count; s++) {
-		if (is_finding(&row->cells[s]))
-			rank = 0;
-		else if (row->cells[s].verdict == SN_SET_SAME ||
-			 row->cells[s].verdict == SN_SET_DRIFT)
-			rank = rank < 1 ? rank : 1;
-	}
-	return rank;
-}
-
 static void cell_add(const struct sn_set_row *row, const struct sn_set_cell *cell, bool is_best,
 		     struct sn_text *out)
 {
@@ -218,7 +198,7 @@ void sn_campaign_add_differences(const struct sn_campaign_differences *d, struct
 	head_add(d, out);
 	for (int rank = 0; rank < 2; rank++)
 		for (size_t i = 0; i < c->rows.count; i++) {
-			if (rank_of(c, &c->rows.items[i]) != rank)
+			if (sn_set_row_rank(&c->rows.items[i], c->set_count) != rank)
 				continue;
 			if (shown++ < ROWS_MOST)
 				row_add(c, &c->rows.items[i], out);

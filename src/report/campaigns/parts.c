@@ -89,7 +89,7 @@ static unsigned figures_of(const struct sn_scaling_row *row, bool scales, double
 static void cell_add(const struct sn_scaling_campaign *read, const struct sn_scaling_row *row,
 		     const char *kind, size_t number, struct sn_text *out)
 {
-	bool scales = sn_campaign_scales(read);
+	bool scales = !sn_scaling_is_flat(read->scaling);
 	const char *units[6];
 	double values[6];
 	unsigned count;
@@ -294,7 +294,7 @@ static void detail_add(const struct sn_campaign_page *page, const struct sn_camp
 	name_add(first, out);
 	where_add(first, out);
 	sn_text_add(out, "</h2>\n");
-	if (sn_campaign_scales(page->read))
+	if (!sn_scaling_is_flat(page->read->scaling))
 		sn_campaign_add_curve(page->read, part, out);
 	sn_campaign_add_head(out, "",
 			     "configuration|#n|#busiest worker|#CPU time|#of CPU|#speed-up|"
@@ -302,7 +302,7 @@ static void detail_add(const struct sn_campaign_page *page, const struct sn_camp
 	for (size_t i = 0; i < part->count; i++)
 		detail_row_add(page, &part->rows[i], kind, number, out);
 	sn_text_add(out, "</tbody></table></div>\n");
-	if (sn_campaign_scales(page->read))
+	if (!sn_scaling_is_flat(page->read->scaling))
 		laws_add(page->read->scaling, first, out);
 	sn_text_add(out, "</section>\n");
 }
@@ -323,7 +323,7 @@ static void details_add(const struct sn_campaign_page *page, enum sn_scaling_kin
 
 void sn_campaign_add_parts(const struct sn_campaign_page *page, struct sn_text *out)
 {
-	bool scales = sn_campaign_scales(page->read);
+	bool scales = !sn_scaling_is_flat(page->read->scaling);
 
 	sn_text_addf(
 		out,

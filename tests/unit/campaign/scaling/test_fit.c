@@ -72,6 +72,8 @@ TEST(three_numbers_of_workers_are_too_few)
 
 	CHECK(f.model == NULL);
 	CHECK_STRING(f.reason, "too few points: 3 numbers of workers, a law needs 4");
+	f = fit(0, 0, doubling, 1, 5, NULL);
+	CHECK_STRING(f.reason, "too few points: 1 number of workers, a law needs 4");
 }
 
 TEST(what_follows_no_law_is_not_foretold)

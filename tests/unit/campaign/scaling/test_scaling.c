@@ -134,6 +134,31 @@ TEST(runs_of_one_number_of_workers_have_one_answer_and_no_warning)
 	sn_scaling_free(s);
 }
 
+/* Two data sets, one of which is worth two threads: each is its own reference. */
+TEST(configurations_of_series_of_one_are_not_set_against_each_other)
+{
+	static const struct sn_scaling_configuration data[] = { { "small", "small", 1, 1 },
+								{ "large", "large", 1, 2 } };
+	struct sn_scaling_member members[2];
+	struct sn_scaling_options options = { 0 };
+	struct sn_scaling *s = NULL;
+	struct sn_error err = { 0 };
+	struct sn_text text = { 0 };
+	size_t at = 0;
+
+	for (uint32_t c = 0; c < 2; c++)
+		members[c] = member(c, 0, c + 1, 1, 3, 4);
+	CHECK_INT(sn_scaling_new(members, 2, data, 2, &options, &s, &err), SN_OK);
+	REQUIRE(s != NULL);
+	CHECK(sn_scaling_is_flat(s));
+	CHECK(sn_scaling_add_answer(s, data, &at, &text));
+	CHECK_STRING(text.chars, "No two configurations differ in the number of workers alone: how "
+				 "it scales is not known; 'sonde diff CAMPAIGN' compares the 2 "
+				 "configurations.");
+	sn_text_free(&text);
+	sn_scaling_free(s);
+}
+
 TEST(a_serial_loop_has_an_efficiency_of_one_in_n)
 {
 	struct sn_scaling *s = scaling_of(false, NULL);
