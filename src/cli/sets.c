@@ -386,12 +386,19 @@ static void head_print(const struct sn_compare_set *sets, const struct sn_set_co
 }
 
 static void table_fill(struct sn_table *table, const struct sn_compare_set *sets,
-		       const struct sn_set_comparison *c, bool all)
+		       const struct sn_set_comparison *c, bool all, bool differing_first)
 {
 	sn_table_init(table, columns, sizeof(columns) / sizeof(*columns));
-	for (size_t i = 0; i < c->rows.count; i++)
-		for (size_t s = 0; s < c->set_count && is_shown(c, &c->rows.items[i], all); s++)
-			cell_row(table, &sets[s], &c->rows.items[i], s);
+	for (int turn = 0; turn < (differing_first ? 2 : 1); turn++)
+		for (size_t i = 0; i < c->rows.count; i++) {
+			const struct sn_set_row *row = &c->rows.items[i];
+
+			if (differing_first &&
+			    (sn_set_row_rank(row, c->set_count) == 0) != (turn == 0))
+				continue;
+			for (size_t s = 0; s < c->set_count && is_shown(c, row, all); s++)
+				cell_row(table, &sets[s], row, s);
+		}
 }
 
 static sn_status comparison_print(const struct sn_args *args, const struct sn_compare_set *sets,
@@ -404,9 +411,12 @@ static sn_status comparison_print(const struct sn_args *args, const struct sn_co
 
 	view->schema = "sonde.compare/1";
 	view->whole_column = "set";
-	table_fill(&table, sets, c, all);
+	table_fill(&table, sets, c, all, view->format == SN_FORMAT_TEXT);
 	if (view->format == SN_FORMAT_TEXT)
 		head_print(sets, c);
+	/* no row is cut in the middle of its sets */
+	if (view->top && !sn_args_value(args, "top"))
+		view->top = (view->top + c->set_count - 1) / c->set_count * c->set_count;
 	status = sn_table_write(&table, view, stdout, NULL, NULL, err);
 	sn_table_free(&table);
 	return status;
@@ -498,7 +508,7 @@ sn_status sn_cli_campaign_compare(const char *campaign, struct sn_table *out, st
 
 		sets_name(&sets);
 		c = sn_compare_sets(sets.sets.items, sets.sets.count, 0, FALSE_ALARMS);
-		table_fill(out, sets.sets.items, c, true);
+		table_fill(out, sets.sets.items, c, true, false);
 		sn_set_comparison_free(c);
 	}
 	sets_free(&sets);

@@ -214,6 +214,21 @@ static int rows_compare(const void *left, const void *right, void *context)
 	return order ? order : (int)x->entry.kind - (int)y->entry.kind;
 }
 
+int sn_set_row_rank(const struct sn_set_row *row, size_t set_count)
+{
+	int rank = row->entry.kind == SN_COMPARE_TOTAL ? 0 : 2;
+
+	for (size_t s = 0; s < set_count; s++) {
+		enum sn_set_verdict verdict = row->cells[s].verdict;
+
+		if (verdict == SN_SET_SLOWER || verdict == SN_SET_FASTER)
+			rank = 0;
+		else if (rank > 1 && (verdict == SN_SET_SAME || verdict == SN_SET_DRIFT))
+			rank = 1;
+	}
+	return rank;
+}
+
 /* ---- design ---- */
 
 static const char *design_of(const struct builder *b)

@@ -43,6 +43,9 @@ struct sn_set_row {
 	bool is_matched;	   /* the reference has it */
 };
 
+/** What a reader wants first, 0: a total, or a row that differs in some set. 1: another that was tested. 2: the rest. */
+int sn_set_row_rank(const struct sn_set_row *row, size_t set_count);
+
 struct sn_set_comparison {
 	struct sn_arena arena;
 	size_t set_count, reference;

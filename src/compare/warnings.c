@@ -58,11 +58,12 @@ static bool is_little(const struct common *side)
 	return side->common < IN_COMMON * side->all;
 }
 
-/* Of the program itself, where it has some of the time: another compiler brings another runtime library. */
+/* Of the program itself, where it has some of the time: another compiler brings another runtime library, in which most of
+ * the time may be spun. */
 static void warn_of_programs(struct sn_comparison *c, const struct sn_compare_run *a,
 			     const struct sn_compare_run *b, const char *a_name, const char *b_name)
 {
-	static const double SOME = 0.1;
+	static const double SOME = 0.01;
 	struct common all_a = { 0 }, all_b = { 0 }, own_a = { 0 }, own_b = { 0 };
 
 	for (size_t i = 0; i < c->rows.count; i++) {

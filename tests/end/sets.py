@@ -86,6 +86,9 @@ cells = {r['function']: {c['set']: c for c in r['cells']} for r in other['rows']
 t.check(other['reference'] == 'slower' and cells['base']['verdict'] == 'faster', 'another reference')
 text = t.run('diff', 'c').stdout
 t.check('compared block by block' in text and 'slower' in text, 'text', text)
+lines = [line for line in text.splitlines() if line.startswith(('function', 'loop'))]
+differing = ['slower ' in ' '.join(lines[i:i + 3]) or 'faster ' in ' '.join(lines[i:i + 3]) for i in range(0, len(lines), 3)]
+t.check(differing == sorted(differing, reverse=True) and any(differing) and len(lines) % 3 == 0, 'rows that differ come first, and each whole', text)
 
 done = t.run('diff', '--self', 'c', '--format', 'json')
 got = json.loads(done.stdout)
@@ -139,6 +142,7 @@ int main(void)
 	return b[1][1] < 0;
 }
 ''')
+    os.environ['OMP_WAIT_POLICY'] = 'passive'  # threads that spin have all the time of a busy machine
     for compiler in ('gcc', 'clang'):
         t.command(compiler, '-g', '-O2', '-fopenmp', 'heat.c', '-o', 'heat')
         done = t.run('record', '-o', compiler + '-heat', '--', './heat')
