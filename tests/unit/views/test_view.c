@@ -179,6 +179,36 @@ TEST(wall_time_views)
 	fixture_end(&f);
 }
 
+static double least_overhead(const struct fixture *f)
+{
+	struct sn_summary *summary = sn_summary_new(f->profile, NULL, NULL);
+	double low = summary->overhead_share_low;
+
+	CHECK(summary->overhead_share > 0 &&
+	      summary->overhead_share_high >= summary->overhead_share);
+	sn_summary_free(summary);
+	return low;
+}
+
+/* A rank that polls while another one works may have polled for that time without us. */
+TEST(what_ranks_that_poll_lost_may_be_no_overhead)
+{
+	struct fixture f;
+	struct sn_process *process;
+
+	fill(&f);
+	fixture_profile(&f, NULL);
+	process = &f.experiment->processes.items[0];
+	CHECK(least_overhead(&f) > 0); /* threads at a barrier hold up the others */
+	for (uint32_t stack = 0; stack < f.program->stack_count; stack++)
+		if (f.program->classes[stack].is_spin)
+			f.program->classes[stack].user = SN_CATEGORY_MPI;
+	CHECK(least_overhead(&f) == 0);
+	process->overhead_ns = 900000000; /* 0.4 s of it while it polled */
+	CHECK(least_overhead(&f) > 0.05 && least_overhead(&f) < 0.15);
+	fixture_end(&f);
+}
+
 static char *summary_text(const struct fixture *f, bool is_utf8, unsigned width)
 {
 	struct sn_summary *summary = sn_summary_new(f->profile, NULL, NULL);
