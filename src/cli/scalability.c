@@ -68,22 +68,14 @@ static void lost_print(const struct sn_scaling_campaign *s, const struct sn_scal
 	       100 * row->blocked_share, 100 * row->wait_cpu_share, 100 * row->system_share);
 }
 
-static void fit_print(const struct sn_scaling_fit *fit, bool has_many_series)
+static void fit_print(const struct sn_scaling *scaling, const struct sn_scaling_fit *fit)
 {
+	const char *series = sn_scaling_law_series(scaling, fit);
 	struct sn_text law = { 0 };
 
 	sn_scaling_add_law(&fit->fit, &law);
-	printf("  %s%s%s: %s\n", fit->name, has_many_series ? ", " : "",
-	       has_many_series ? fit->series : "", law.chars);
+	printf("  %s%s%s: %s\n", fit->name, series ? ", " : "", series ? series : "", law.chars);
 	sn_text_free(&law);
-}
-
-static bool have_many_series(const struct sn_scaling_laws *laws)
-{
-	for (size_t i = 1; i < laws->count; i++)
-		if (strcmp(laws->items[i]->series, laws->items[0]->series) != 0)
-			return true;
-	return false;
 }
 
 static void sentences_print(const struct sn_scaling_campaign *s)
@@ -124,7 +116,7 @@ static void head_print(const struct sn_scaling_campaign *s)
 	printf("\nLaws over the number of workers:\n");
 	sn_scaling_choose_laws(scaling, &laws);
 	for (size_t i = 0; i < laws.count; i++)
-		fit_print(laws.items[i], have_many_series(&laws));
+		fit_print(scaling, laws.items[i]);
 	sn_scaling_add_left_out(&laws, &left_out);
 	if (left_out.length)
 		printf("  %s\n", left_out.chars);

@@ -120,6 +120,16 @@ bool sn_scaling_is_flat(const struct sn_scaling *scaling)
 	return true;
 }
 
+const char *sn_scaling_law_series(const struct sn_scaling *scaling,
+				  const struct sn_scaling_fit *fit)
+{
+	for (size_t i = 0; fit->series && i < scaling->fits.count; i++)
+		if (scaling->fits.items[i].series &&
+		    strcmp(scaling->fits.items[i].series, fit->series) != 0)
+			return fit->series;
+	return NULL;
+}
+
 static bool have_as_many_workers(const struct sn_scaling *scaling)
 {
 	for (size_t i = 1; is_application(scaling, i); i++)

@@ -28,7 +28,11 @@ void sn_scaling_add_left_out(const struct sn_scaling_laws *laws, struct sn_text 
 /** The law's members of an open object: `model workers_80 workers_50 predicted reason`. */
 void sn_scaling_write_law(const struct sn_fit *fit, struct sn_json *json);
 
-/** Whether all runs had the same number of workers, so that nothing is known of scaling. */
+/** The series that a law is of, borrowed; NULL: all laws are of one, which needs no name. */
+const char *sn_scaling_law_series(const struct sn_scaling *scaling,
+				  const struct sn_scaling_fit *fit);
+
+/** Whether no two configurations differ in the number of workers alone, so that nothing is known of scaling. */
 bool sn_scaling_is_flat(const struct sn_scaling *scaling);
 
 /** What adds the next of several sentences: begin with `*at` 0; false: no more, and nothing was added. */

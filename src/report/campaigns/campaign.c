@@ -283,15 +283,19 @@ static void application_row_add(const struct sn_scaling_campaign *read,
 	sn_text_add(out, "</tr>\n");
 }
 
-void sn_campaign_add_series(const struct sn_scaling_fit *fit, struct sn_text *out)
+void sn_campaign_add_series(const struct sn_scaling *scaling, const struct sn_scaling_fit *fit,
+			    struct sn_text *out)
 {
-	if (!fit->series || !fit->series[0])
+	const char *series = sn_scaling_law_series(scaling, fit);
+
+	if (!series)
 		return;
 	sn_text_add(out, ", ");
-	sn_text_add_html(out, fit->series);
+	sn_text_add_html(out, series);
 }
 
-static void law_add(const struct sn_scaling_fit *fit, struct sn_text *out)
+static void law_add(const struct sn_scaling *scaling, const struct sn_scaling_fit *fit,
+		    struct sn_text *out)
 {
 	struct sn_text law = { 0 };
 
@@ -299,7 +303,7 @@ static void law_add(const struct sn_scaling_fit *fit, struct sn_text *out)
 	sn_text_add(out, "<li><bdi>");
 	sn_text_add_html(out, fit->name);
 	sn_text_add(out, "</bdi>");
-	sn_campaign_add_series(fit, out);
+	sn_campaign_add_series(scaling, fit, out);
 	sn_text_add(out, ": ");
 	sn_text_add_html(out, law.chars);
 	sn_text_add(out, "</li>\n");
@@ -314,7 +318,7 @@ static void laws_add(const struct sn_scaling *scaling, struct sn_text *out)
 	sn_scaling_choose_laws(scaling, &laws);
 	sn_text_add(out, "<h3>Laws over the number of workers</h3><ul class=\"sentences\">\n");
 	for (size_t i = 0; i < laws.count; i++)
-		law_add(laws.items[i], out);
+		law_add(scaling, laws.items[i], out);
 	sn_text_add(out, "</ul>\n");
 	sn_scaling_add_left_out(&laws, &left_out);
 	if (left_out.length)

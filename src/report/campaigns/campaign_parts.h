@@ -34,8 +34,9 @@ void sn_campaign_add_differences(const struct sn_campaign_differences *differenc
 /** "threads=4" */
 const char *sn_campaign_row_name(const struct sn_scaling_campaign *read,
 				 const struct sn_scaling_row *row);
-/** ", SERIES" where configurations differ in more than workers. */
-void sn_campaign_add_series(const struct sn_scaling_fit *fit, struct sn_text *out);
+/** ", SERIES" where laws are of more than one. */
+void sn_campaign_add_series(const struct sn_scaling *scaling, const struct sn_scaling_fit *fit,
+			    struct sn_text *out);
 /** A cell: a number of two decimals, or a dash. */
 void sn_campaign_add_real(struct sn_text *out, double value);
 /** A cell with an interval, "0.82 [0.78, 0.86]". */

@@ -259,7 +259,7 @@ static void laws_add(const struct sn_scaling *scaling, const struct sn_scaling_r
 		sn_text_clear(&law);
 		sn_scaling_add_law(&fit->fit, &law);
 		sn_text_add(out, "<p>Law over the number of workers");
-		sn_campaign_add_series(fit, out);
+		sn_campaign_add_series(scaling, fit, out);
 		sn_text_add(out, ": ");
 		sn_text_add_html(out, law.chars);
 		sn_text_add(out, ".</p>\n");

@@ -134,6 +134,21 @@ TEST(runs_of_one_number_of_workers_have_one_answer_and_no_warning)
 	sn_scaling_free(s);
 }
 
+TEST(a_law_names_its_series_where_there_are_two)
+{
+	struct sn_scaling scaling = { 0 };
+	struct sn_scaling_fit fits[] = { { .name = "a", .series = "gcc" },
+					 { .name = "b", .series = "gcc" } };
+
+	for (int i = 0; i < 2; i++)
+		sn_vec_push(&scaling.fits, fits[i]);
+	CHECK(sn_scaling_law_series(&scaling, &scaling.fits.items[0]) == NULL);
+	scaling.fits.items[1].series = "clang";
+	CHECK_STRING(sn_scaling_law_series(&scaling, &scaling.fits.items[0]), "gcc");
+	CHECK_STRING(sn_scaling_law_series(&scaling, &scaling.fits.items[1]), "clang");
+	sn_vec_free(&scaling.fits);
+}
+
 /* Two data sets, one of which is worth two threads: each is its own reference. */
 TEST(configurations_of_series_of_one_are_not_set_against_each_other)
 {
