@@ -344,6 +344,8 @@ def late_sender(t):
     text = t.run('search', '-e', found['experiment'], '--budget', '1', '--threshold', '0.0005')
     t.check(re.search(r'for messages that were sent late, longest for those of rank 0.*\n +hint: see what that rank does', text.stdout + text.stderr),
             'and people are told which rank is late', text.stdout)
+    t.check(late and late[0]['evidence'].get('further_start_scale', 0) > 0 and 'mpi was measured in a further start, its seconds multiplied by' in text.stdout,
+            'and that its seconds are of another start', late[:1], text.stdout)
     t.check(not any(r['property'] == 'OverloadedMaster' for r in found['properties']), 'of two ranks none is a master')
     missing = [m['property'] for m in found['not_measurable']]
     t.check('LateReceiver' not in missing and 'EarlyScan' not in missing, 'what the trace never saw is none, and not unknown', missing)

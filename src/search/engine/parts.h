@@ -22,6 +22,8 @@ void sn_search_need_add(const struct sn_search *search, const struct sn_metric *
 /** The ends of a severity's 95 % interval; a rate has no upper bound. */
 double sn_finding_low(const struct sn_finding *finding);
 double sn_finding_high(const struct sn_search *search, const struct sn_finding *finding);
+/** Whether its interval reaches 0: people see such rows behind all others. */
+bool sn_finding_may_be_nothing(const struct sn_finding *finding);
 /** Which part of the time of regions that findings are at lies inside which others; borrows the search. */
 struct sn_nesting;
 struct sn_nesting *sn_nesting_new(const struct sn_search *search);
@@ -45,11 +47,15 @@ void sn_search_set_print(const struct sn_member *members, const uint32_t *indice
 /** Adds the evidence of a member, or of several: of what are sums to those that are there, the rest if it is the severest so far. */
 void sn_finding_evidence_add(struct sn_finding *finding, const struct sn_property *property,
 			     const struct sn_prop_value *evidence, bool is_severest);
+/** By what the finding's seconds of a further start were multiplied, so that they are shares of this run's phase, and the source
+ *  that they are from; 0: they are of this run. */
+double sn_finding_start_scale(const struct sn_search *search, const struct sn_finding *finding,
+			      const char **source);
 /** Leaves this share of the sums. */
 void sn_finding_evidence_scale(struct sn_finding *finding, const struct sn_property *property,
 			       double share);
 /** The explanation in words, and of several processes whose numbers it has: " (sums are of all 4, the rest is of rank 3, the
- *  severest)". False: there is none. */
+ *  severest)"; and of a further start, by what its seconds were multiplied. False: there is none. */
 bool sn_finding_explain(const struct sn_search *search, const struct sn_finding *finding,
 			struct sn_text *out);
 /** The processes or threads of a finding, in the same way; nothing where it is of all. */

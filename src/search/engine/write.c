@@ -36,6 +36,11 @@ double sn_finding_high(const struct sn_search *s, const struct sn_finding *f)
 	return sn_finding_unit(s, f) == SN_SEVERITY_RATE ? high : fmin(1, high);
 }
 
+bool sn_finding_may_be_nothing(const struct sn_finding *f)
+{
+	return !(sn_finding_low(f) > 0);
+}
+
 /* ---- processes and threads ---- */
 
 static void set_write(const struct sn_finding *f, enum sn_key key, struct sn_json *json,
@@ -186,6 +191,8 @@ static void place_write(const struct sn_search *s, const struct sn_finding *f, s
 static void row_write(const struct sn_search *s, const struct sn_finding *f, struct sn_json *json)
 {
 	const struct sn_property *property = sn_finding_property(s, f);
+	const char *source;
+	double scale;
 
 	sn_json_object(json);
 	sn_json_member_string(json, "property", property->name);
@@ -206,6 +213,9 @@ static void row_write(const struct sn_search *s, const struct sn_finding *f, str
 		sn_prop_value_write(f->recorded->tables, property->evidence.items[i].expr->type,
 				    f->evidence[i], json);
 	}
+	scale = sn_finding_start_scale(s, f, &source);
+	if (scale > 0)
+		sn_json_member_double(json, "further_start_scale", scale);
 	sn_json_close(json);
 	sources_write(f->recorded, property, json);
 	sn_json_member_uint(json, "step", f->step);

@@ -115,18 +115,22 @@ static void row_put(const struct sn_search *s, const struct sn_finding *f, const
 		sn_text_free(&text[i]);
 }
 
+/* Severest first; what may as well be nothing comes last. */
 static void findings_put(const struct sn_search *s, bool are_locators, FILE *out)
 {
-	for (size_t i = 0; i < s->findings.count; i++) {
-		const struct sn_finding *f = &s->findings.items[i];
+	for (int unsure = 0; unsure < 2; unsure++)
+		for (size_t i = 0; i < s->findings.count; i++) {
+			const struct sn_finding *f = &s->findings.items[i];
+			const struct sn_property *property = sn_finding_property(s, f);
 
-		if (!f->is_left_out &&
-		    (!f->refined || sn_search_is_exclusive(sn_finding_property(s, f))) &&
-		    sn_search_is_locator(sn_finding_property(s, f)) == are_locators)
+			if (f->is_left_out || (f->refined && !sn_search_is_exclusive(property)) ||
+			    sn_search_is_locator(property) != are_locators ||
+			    sn_finding_may_be_nothing(f) != unsure)
+				continue;
 			row_put(s, f,
 				are_locators ? "place" : sn_severity_name(sn_finding_unit(s, f)),
 				out);
-	}
+		}
 }
 
 static void missing_put(const struct sn_search *s, FILE *out)

@@ -77,6 +77,17 @@ static void path_print(const struct sn_search *s, const struct sn_finding *f, FI
 	free(path);
 }
 
+static const double unsure_most = 0.5;
+
+/* Of what is not at all sure: between what it lies. */
+static void interval_print(const struct sn_search *s, const struct sn_finding *f, FILE *out)
+{
+	if (f->confidence < unsure_most)
+		fprintf(out, "          between %.3f and %.3f%s\n", sn_finding_low(f),
+			sn_finding_high(s, f),
+			sn_finding_may_be_nothing(f) ? ": it may as well be nothing" : "");
+}
+
 static void finding_print(const struct sn_search *s, const struct sn_finding *f, FILE *out)
 {
 	const struct sn_property *property = sn_finding_property(s, f);
@@ -96,6 +107,7 @@ static void finding_print(const struct sn_search *s, const struct sn_finding *f,
 		set.chars ? s->recorded->has_ranks ? "   ranks " : "   processes " : "",
 		set.chars ? set.chars : "");
 	sn_text_clear(&set);
+	interval_print(s, f, out);
 	if (sn_finding_explain(s, f, &set) && set.chars)
 		fprintf(out, "          %s\n", set.chars);
 	if (property->hint)
@@ -122,23 +134,31 @@ static const char *const headings[] = {
 	[MEMORY] = "Where memory grows, as a share of the machine's in an hour"
 };
 
+/* Whether a finding has a row in a section. */
+static bool has_row(const struct sn_search *s, const struct sn_finding *f, enum section section)
+{
+	/* where the time goes is told also of what is told above to lose some of it */
+	return !f->is_left_out && (!f->refined || section == TIME) &&
+	       section_of(sn_finding_property(s, f)) == section;
+}
+
+/* Severest first; what may as well be nothing comes last. */
 static size_t findings_print(const struct sn_search *s, enum section section, size_t most,
 			     FILE *out)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < s->findings.count; i++) {
-		const struct sn_finding *f = &s->findings.items[i];
+	for (int unsure = 0; unsure < 2; unsure++)
+		for (size_t i = 0; i < s->findings.count; i++) {
+			const struct sn_finding *f = &s->findings.items[i];
 
-		/* where the time goes is told also of what is told above to lose some of it */
-		if (f->is_left_out || (f->refined && section != TIME) ||
-		    section_of(sn_finding_property(s, f)) != section)
-			continue;
-		if (!count++ && headings[section])
-			fprintf(out, "%s\n\n", headings[section]);
-		if (count <= most)
-			finding_print(s, f, out);
-	}
+			if (!has_row(s, f, section) || sn_finding_may_be_nothing(f) != unsure)
+				continue;
+			if (!count++ && headings[section])
+				fprintf(out, "%s\n\n", headings[section]);
+			if (count <= most)
+				finding_print(s, f, out);
+		}
 	return count;
 }
 

@@ -157,6 +157,13 @@ static void doubt_add(const struct starts *s, const uint32_t from_keys[SN_KEYS],
 	value->error = hypot(own, doubt * fabs(value->value));
 }
 
+static void scale_note(struct sn_recorded *to, const struct sn_source *source, double scale)
+{
+	for (size_t i = 0; i < SN_SOURCES_MOST && sn_sources[i]; i++)
+		if (sn_sources[i] == source && source->times)
+			to->start_scales[i] = scale;
+}
+
 void sn_recorded_join(struct sn_recorded *to, const struct sn_recorded *from,
 		      const struct sn_source *source)
 {
@@ -167,6 +174,7 @@ void sn_recorded_join(struct sn_recorded *to, const struct sn_recorded *from,
 	struct starts starts = { to, from, samples_of(to), samples_of(from),
 				 longer > 0 && isfinite(longer) ? longer : 1 };
 
+	scale_note(to, source, starts.longer);
 	complete_columns_join(to->tables, other, source->gives);
 	for (size_t i = 0; i < other->values.count; i++) {
 		struct sn_value value = other->values.items[i];

@@ -6,6 +6,9 @@
 #include "base/alloc.h"
 #include "search/evidence/sources.h"
 
+/* The kernel brings its accounts up to date at a tick of its scheduler, and tells a start to a hundredth of a second. */
+static const double tick_s = 0.01;
+
 static void threads_collect(struct sn_recorded *r, uint32_t source)
 {
 	uint32_t delay = sn_tables_column(r->tables, "run_delay", NULL);
@@ -19,10 +22,10 @@ static void threads_collect(struct sn_recorded *r, uint32_t source)
 			continue;
 		sn_recorded_add(r, off, source, SN_ALL, t,
 				fmax(0, (double)(a->elapsed_ns - a->user_ns - a->system_ns) / 1e9),
-				NAN, NAN);
+				NAN, tick_s);
 		if (a->wait_cpu_ns >= 0)
 			sn_recorded_add(r, delay, source, SN_ALL, t, (double)a->wait_cpu_ns / 1e9,
-					NAN, NAN);
+					NAN, tick_s);
 	}
 }
 
@@ -161,10 +164,10 @@ static void part_threads_collect(struct sn_recorded *r, uint32_t source)
 		if (t == SN_NONE)
 			continue;
 		sn_recorded_add(r, off, source, SN_ALL, t,
-				fmax(0, (double)(a->elapsed_ns - a->cpu_ns) / 1e9), NAN, NAN);
+				fmax(0, (double)(a->elapsed_ns - a->cpu_ns) / 1e9), NAN, tick_s);
 		if (a->wait_cpu_ns >= 0)
 			sn_recorded_add(r, delay, source, SN_ALL, t, (double)a->wait_cpu_ns / 1e9,
-					NAN, NAN);
+					NAN, tick_s);
 	}
 }
 

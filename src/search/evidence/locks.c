@@ -23,6 +23,7 @@ struct telling {
 	uint32_t *lock_of; /* by object: its member; SN_ALL: not yet one */
 	/* the C library's functions that wait, which samples of blocked calls meet; SN_ALL: none */
 	uint32_t functions[SN_SYNC_KINDS];
+	double *doubts_s; /* by thread of the run: of all its waits for locks, half the width of the interval, squared, over them */
 };
 
 /* What one thread at a time has. */
@@ -107,12 +108,12 @@ static uint32_t lock_member(struct telling *t, uint32_t object)
 /* ---- values ---- */
 
 static void add(struct telling *t, uint32_t column, uint32_t region, uint32_t lock, uint32_t thread,
-		double seconds)
+		double seconds, double error_s)
 {
 	struct sn_value value = { .column = column,
 				  .value = seconds,
 				  .samples = NAN,
-				  .error = 0, /* exact */
+				  .error = error_s,
 				  .source = t->source };
 
 	for (int k = 0; k < SN_KEYS; k++)
@@ -131,9 +132,43 @@ static void at_region_add(struct telling *t, const struct sn_lock_wait *wait, ui
 	double seconds = (double)sn_spans_overlap_ns(&t->r->profile->filter.spans, wait->t0_ns,
 						     wait->t1_ns) /
 			 1e9;
+	/* of a part of a thread's waits it is at least that part of it */
+	double error_s = sqrt(seconds * t->doubts_s[wait->thread]);
 
-	add(t, t->columns[LOCK_WAIT], region, SN_ALL, wait->thread, seconds);
-	add(t, t->columns[LOCK_WAIT_OF], region, lock, wait->thread, seconds);
+	add(t, t->columns[LOCK_WAIT], region, SN_ALL, wait->thread, seconds, error_s);
+	add(t, t->columns[LOCK_WAIT_OF], region, lock, wait->thread, seconds, error_s);
+}
+
+/* The clock is read, and the wait noted, within what is measured. */
+static const double edges_s = 1e-6;
+
+/* A wait lasts until its thread goes on. Entries that were lost would be waits, too. */
+static void doubts_find(struct telling *t)
+{
+	const struct sn_experiment *e = t->r->profile->experiment;
+	double *all_s = sn_alloc_zeroed(e->threads.count + 1, sizeof(*all_s));
+	double *count = sn_alloc_zeroed(e->threads.count + 1, sizeof(*count));
+	double kept = (double)t->locks->acquisitions, lost = (double)t->locks->lost;
+	double lost_share = lost > 0 ? lost / (lost + kept) : 0;
+
+	t->doubts_s = sn_alloc_zeroed(e->threads.count + 1, sizeof(*t->doubts_s));
+	for (size_t i = 0; i < t->locks->waits.count; i++) {
+		const struct sn_lock_wait *wait = &t->locks->waits.items[i];
+
+		if (!is_lock(wait->kind) || wait->thread == SN_NONE)
+			continue;
+		all_s[wait->thread] += (double)sn_spans_overlap_ns(&t->r->profile->filter.spans,
+								   wait->t0_ns, wait->t1_ns) /
+				       1e9;
+		count[wait->thread]++;
+	}
+	for (size_t i = 0; i < e->threads.count; i++) {
+		double doubt_s = hypot(count[i] * edges_s, lost_share * all_s[i]);
+
+		t->doubts_s[i] = all_s[i] > 0 ? doubt_s * doubt_s / all_s[i] : 0;
+	}
+	free(all_s);
+	free(count);
 }
 
 /* Waits in runtimes are those of OpenMP and MPI. */
@@ -177,7 +212,7 @@ static void parts_tell(struct telling *t)
 
 		if (thread != SN_NONE && t->r->thread_members[thread] != SN_ALL)
 			add(t, t->columns[HELD_UP], SN_ALL, SN_ALL, thread,
-			    (double)part->held_up_ns / 1e9);
+			    (double)part->held_up_ns / 1e9, 0);
 	}
 }
 
@@ -200,11 +235,13 @@ static void locks_collect(struct sn_recorded *r)
 			sn_tables_complete(r->tables, t.columns[c]);
 		}
 		functions_find(&t);
+		doubts_find(&t);
 		for (size_t i = 0; i < locks->waits.count; i++)
 			wait_tell(&t, &locks->waits.items[i]);
 		parts_tell(&t);
 	}
 	free(t.lock_of);
+	free(t.doubts_s);
 	sn_locks_free(locks);
 }
 

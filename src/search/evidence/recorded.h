@@ -82,6 +82,8 @@ struct sn_part {
 	SN_VEC(struct sn_part_process) processes;
 };
 
+enum { SN_SOURCES_MOST = 32 }; /* sources are bits of a word */
+
 struct sn_recorded {
 	const struct sn_part
 		*part; /* borrowed; NULL: the run, as far as the profile's filter lets */
@@ -93,6 +95,8 @@ struct sn_recorded {
 	double share_of_run; /* counts were made those of a part of another run that has so much of it; 0: they are the run's */
 	/* borrowed: the run whose CPU times count, where this one was slowed by what it measured; NULL: this one */
 	const struct sn_recorded *times;
+	/* by source, as sn_sources has them: its seconds are another start's, times this; 0: they are this run's */
+	double start_scales[SN_SOURCES_MOST];
 	struct sn_tables *tables; /* owned */
 
 	uint32_t *process_members, *thread_members; /* by index of the run; SN_ALL: not in scope */

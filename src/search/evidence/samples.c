@@ -11,6 +11,7 @@
 #include "search/evidence/activity.h"
 #include "search/evidence/delays.h"
 #include "search/evidence/sources.h"
+#include "search/evidence/wait_errors.h"
 
 enum column {
 	CPU,
@@ -211,11 +212,17 @@ static bool is_first_thread(const struct sn_recorded *r, uint32_t thread)
 	       r->thread_members[thread];
 }
 
+/* As if each observation were a coin toss. Where there was none, what a thread spent is known, and not where. */
+static double toss_s(double seconds, double samples)
+{
+	return samples > 0 ? 1.96 * seconds / sqrt(samples) : seconds;
+}
+
 static void own_add(struct sampling *s, const struct sn_recorded_cell *cell, double seconds,
 		    double samples)
 {
 	uint32_t leaf = s->r->stacks[cell->stack].leaf;
-	double relative = s->own_relative[leaf], error = NAN;
+	double relative = s->own_relative[leaf], error = toss_s(seconds, samples);
 
 	if (!isnan(relative) && samples > 0 && s->own_samples[leaf])
 		/* so that the errors of all cells add up, squared, to the region's */
@@ -267,12 +274,22 @@ static void body_add(struct sampling *s, const struct sn_recorded_cell *cell, do
 {
 	uint32_t loop = shared_loop(s, &s->r->stacks[cell->stack]);
 
-	path_add(s, BODY, cell->stack, cell->thread, (struct told){ seconds, samples, NAN });
+	double error = toss_s(seconds, samples);
+
+	path_add(s, BODY, cell->stack, cell->thread, (struct told){ seconds, samples, error });
 	if (loop != SN_ALL)
 		sn_recorded_add(s->r, s->columns[LOOP_BODY], s->source, loop, cell->thread, seconds,
-				samples, NAN);
+				samples, error);
 	sn_recorded_add(s->r, s->columns[LOOP_BODY], s->source, s->r->stacks[cell->stack].parallel,
-			cell->thread, seconds, samples, NAN);
+			cell->thread, seconds, samples, error);
+}
+
+/* Of some of what is told: as many of the observations. */
+static struct told share_of(struct told told, double share)
+{
+	double seconds = told.seconds * share, samples = told.samples * share;
+
+	return (struct told){ seconds, samples, toss_s(seconds, samples) };
 }
 
 static void cell_add(struct sampling *s, const struct sn_recorded_cell *cell)
@@ -281,10 +298,7 @@ static void cell_add(struct sampling *s, const struct sn_recorded_cell *cell)
 	const struct sn_program *program = r->profile->program;
 	const struct sn_stack_facts *facts = &r->stacks[cell->stack];
 	double seconds = (double)cell->cpu_ns / 1e9, samples = (double)cell->samples;
-	const struct told told = { seconds, samples, NAN };
-	/* as if each observation were a coin toss: beside waits, which are no observations */
-	const struct told tossed = { seconds, samples,
-				     samples > 0 ? 1.96 * seconds / sqrt(samples) : NAN };
+	const struct told told = { seconds, samples, toss_s(seconds, samples) };
 	uint32_t process =
 		r->tables->members[SN_KEY_THREAD].items[r->thread_members[cell->thread]].parent;
 
@@ -298,13 +312,11 @@ static void cell_add(struct sampling *s, const struct sn_recorded_cell *cell)
 	if (facts->activity == SN_ACTIVITY_WORK && facts->parallel == SN_ALL &&
 	    r->teams[process] > 1 && is_first_thread(r, cell->thread))
 		sn_recorded_add(r, s->columns[SERIAL], s->source, SN_ALL, cell->thread, seconds,
-				samples, NAN);
+				samples, told.error_s);
 	if (cell->system_ns &&
 	    sn_system_kind_of(program, r->structures, cell->stack) == SN_SYSTEM_FAULT)
 		path_add(s, FAULTS, cell->stack, cell->thread,
-			 (struct told){ (double)cell->system_ns / 1e9,
-					samples * (double)cell->system_ns / (double)cell->cpu_ns,
-					NAN });
+			 share_of(told, (double)cell->system_ns / (double)cell->cpu_ns));
 	if (cell->stack < program->stack_count &&
 	    program->classes[cell->stack].user == SN_CATEGORY_MEMORY &&
 	    is_allocating(program, cell->stack))
@@ -312,47 +324,27 @@ static void cell_add(struct sampling *s, const struct sn_recorded_cell *cell)
 	if (cell->stack < program->stack_count &&
 	    program->classes[cell->stack].user == SN_CATEGORY_IO)
 		path_add(s, IO_CPU, cell->stack, cell->thread, told);
-	runtime_add(s, cell->stack, cell->thread, tossed);
+	runtime_add(s, cell->stack, cell->thread, told);
 }
 
 /* ---- waits in runtimes ---- */
-
-/* A call is timed from its entry to its return, and blocked from a little later to a little earlier: reads of a pipe, 2 ms
- * each, 20 to 36 us (a virtual machine of Zen 5, two CPUs for eight programs that want one). */
-static const double edges_s = 25e-6;
-
-/* How far off what a wait blocked may be: what the thread's waits were cut down by (profile/blocked.h) is known of all
- * of them together, so of one alone exactly. */
-static double wait_error_s(uint64_t blocked_ns, uint64_t elapsed_ns, double all_blocked_ns)
-{
-	double cut_s = elapsed_ns > blocked_ns ? (double)(elapsed_ns - blocked_ns) / 1e9 : 0;
-
-	return hypot(edges_s, cut_s * fmax(0, 1 - (double)blocked_ns / all_blocked_ns));
-}
 
 static void waits_add(struct sampling *s)
 {
 	const struct sn_profile *profile = s->r->profile;
 	const struct sn_experiment *e = profile->experiment;
 	uint32_t stacks = profile->program->stack_count;
-	double *all_ns = sn_alloc_zeroed(e->threads.count + 1, sizeof(*all_ns)); /* by thread */
+	double *errors = sn_wait_errors(s->r);
 
-	for (size_t i = 0; i < e->waits.count; i++)
-		all_ns[e->waits.items[i].thread] +=
-			(double)sn_profile_wait_ns(profile, &e->waits.items[i]);
 	for (size_t i = 0; i < e->waits.count; i++) {
 		const struct sn_wait *wait = &e->waits.items[i];
 		uint64_t ns = sn_profile_wait_ns(profile, wait);
 
 		if (ns && wait->stack < stacks && s->r->thread_members[wait->thread] != SN_ALL)
-			runtime_add(
-				s, wait->stack, wait->thread,
-				(struct told){
-					(double)ns / 1e9, NAN,
-					wait_error_s(ns, sn_profile_wait_elapsed_ns(profile, wait),
-						     all_ns[wait->thread]) });
+			runtime_add(s, wait->stack, wait->thread,
+				    (struct told){ (double)ns / 1e9, NAN, errors[i] });
 	}
-	free(all_ns);
+	free(errors);
 }
 
 /* Who polls in MPI waits there also while its poll has no CPU. */

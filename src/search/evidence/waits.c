@@ -1,9 +1,11 @@
 /* Evidence from the stacks of calls that blocked: input and output, locks, conditions. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "profile/wait.h"
 #include "search/evidence/sources.h"
+#include "search/evidence/wait_errors.h"
 
 enum column { IO, LOCK, CONDITION, SEMAPHORE, JOIN, HEAP, EXPLAINED, COLUMNS };
 static const char *const column_names[COLUMNS] = { "io_wait",	     "lock_wait", "condition_wait",
@@ -67,13 +69,13 @@ static enum column column_of(const struct sn_recorded *r, const struct sn_wait *
 }
 
 static void wait_add(struct sn_recorded *r, const uint32_t *columns, uint32_t source,
-		     const struct sn_wait *wait, uint64_t ns)
+		     const struct sn_wait *wait, uint64_t ns, double error_s)
 {
 	const struct sn_stack_facts *facts = &r->stacks[wait->stack];
 	double seconds = (double)ns / 1e9;
 	enum column column = column_of(r, wait);
 
-	sn_recorded_add(r, columns[EXPLAINED], source, SN_ALL, wait->thread, seconds, NAN, NAN);
+	sn_recorded_add(r, columns[EXPLAINED], source, SN_ALL, wait->thread, seconds, NAN, error_s);
 	/* in a runtime it is that runtime's: samples.c */
 	if (column == COLUMNS ||
 	    (facts->activity != SN_ACTIVITY_WORK && facts->activity != SN_ACTIVITY_SPIN))
@@ -84,10 +86,10 @@ static void wait_add(struct sn_recorded *r, const uint32_t *columns, uint32_t so
 			i < facts->count ? r->stack_regions.items[facts->first + i] : SN_ALL;
 
 		sn_recorded_add(r, columns[column], source, region, wait->thread, seconds, NAN,
-				NAN);
+				error_s);
 		if (column == HEAP)
 			sn_recorded_add(r, columns[LOCK], source, region, wait->thread, seconds,
-					NAN, NAN);
+					NAN, error_s);
 	}
 }
 
@@ -95,6 +97,8 @@ static void waits_collect(struct sn_recorded *r)
 {
 	const struct sn_experiment *e = r->profile->experiment;
 	uint32_t source = sn_tables_source(r->tables, "waits"), columns[COLUMNS];
+
+	double *errors = sn_wait_errors(r);
 
 	for (int c = 0; c < COLUMNS; c++) {
 		columns[c] = sn_tables_column(r->tables, column_names[c], NULL);
@@ -106,8 +110,9 @@ static void waits_collect(struct sn_recorded *r)
 
 		if (ns && wait->stack < r->profile->program->stack_count &&
 		    r->thread_members[wait->thread] != SN_ALL)
-			wait_add(r, columns, source, wait, ns);
+			wait_add(r, columns, source, wait, ns, errors[i]);
 	}
+	free(errors);
 }
 
 const struct sn_source sn_source_waits = {

@@ -1,4 +1,5 @@
 /* The contexts of a property on tables, and what a verdict says in words. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,6 +105,9 @@ static const struct sn_member *member_of(const struct sn_tables *tables, int kin
 	return &tables->members[kind == SN_KEY_PEER ? SN_KEY_PROCESS : kind].items[index];
 }
 
+/* Larger ones are no counts that anybody reads, nor whole numbers of 64 bits. */
+static const double count_most = 1e15;
+
 void sn_prop_value_print(const struct sn_tables *tables, struct sn_prop_type type,
 			 struct sn_prop_value value, const char *format, struct sn_text *out)
 {
@@ -123,6 +127,9 @@ void sn_prop_value_print(const struct sn_tables *tables, struct sn_prop_type typ
 		sn_text_add_duration(out, value.number);
 	} else if (format && format[2] == '%') {
 		sn_text_addf(out, "%.*f %%", format[1] - '0', 100 * value.number);
+	} else if (format && format[1] == '0' && fabs(value.number) < count_most) {
+		sn_text_add(out, value.number <= -0.5 ? "-" : "");
+		sn_text_add_count(out, (uint64_t)rint(fabs(value.number)));
 	} else if (format) {
 		sn_text_addf(out, "%.*f", format[1] - '0', value.number);
 	} else {
