@@ -1,4 +1,5 @@
 /* sonde properties: the files of performance properties: checked, listed, explained, evaluated. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -199,15 +200,40 @@ const struct sn_command sn_command_properties_list = {
 
 /* ---- explain ---- */
 
+/* Whether a text has this name, as a word. */
+static bool has_word(const char *text, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = text; (at = strstr(at, name)) != NULL; at += length)
+		if ((at == text || !(isalnum((unsigned char)at[-1]) || at[-1] == '_')) &&
+		    !isalnum((unsigned char)at[length]) && at[length] != '_')
+			return true;
+	return false;
+}
+
+/* The metrics and the parameters of its file that a property asks for. */
 static void needs_print(const struct sn_property *property)
 {
-	struct sn_text text = { 0 };
+	struct sn_text text = { 0 }, own = { 0 };
 
-	for (size_t i = 0; i < property->requests.count; i++)
-		sn_metric_print(property->requests.items[i].metric, &text);
+	for (size_t i = 0; i < property->requests.count; i++) {
+		bool is_known = false;
+
+		for (size_t k = 0; k < i; k++)
+			is_known |= property->requests.items[k].metric ==
+				    property->requests.items[i].metric;
+		if (!is_known)
+			sn_metric_print(property->requests.items[i].metric, &text);
+	}
+	sn_property_print(property, &own);
+	for (size_t i = 0; i < property->file->params.count; i++)
+		if (has_word(own.chars, property->file->params.items[i]->name))
+			sn_param_print(property->file->params.items[i], &text);
 	printf("// %s, line %d\n%s\n", property->file->name, property->pos.line,
 	       text.chars ? text.chars : "");
 	sn_text_free(&text);
+	sn_text_free(&own);
 }
 
 static void explain_print(const struct sn_library *library, const struct sn_property *property)

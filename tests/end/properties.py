@@ -249,6 +249,8 @@ def refinements(t):
     rows = json.loads(t.run('properties', 'list', '--format', 'json').stdout)['rows']
     names = {r['property'] for r in rows}
     t.check(all(p in names for r in rows for p in r['refines'].split()), 'what is refined is there')
+    text = t.run('properties', 'explain', 'LateSender').stdout
+    t.check('metric mpi_time(r: region, t: thread): s' in text and 'param instant = 1e-09 s;' in text, 'explain has what the property asks for', text)
     text = t.run('properties', 'explain', 'ImbalanceInParallelRegion').stdout
     t.check('severity' in text and 'metric body' in text and 'refined by: ImbalanceInParallelLoop' in text,
             'explain prints a property, its metrics and what refines it', text)

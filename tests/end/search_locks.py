@@ -135,6 +135,13 @@ def locks(app):
     t.check(not rows(found, 'ContendedLock') and not rows(found, 'LockContention'), 'locks that nobody else wants are none', told(found))
 
 
+def tail(app):
+    """A function that releases a lock as the last thing it does is on no stack by then: its caller is named, and it, too."""
+    t.run('record', '-q', '--sync', '-o', 'tail.run', app, 'hot')
+    text = t.run('search', '-e', 'tail.run', '--threshold', '0.01').stdout
+    t.check(re.search(r'of it for hot, held in run \(.*\) or in hold, which is called there', text), 'a release by a tail call says whose it may be', text)
+
+
 def starts(app):
     done = t.run('search', '--format', 'json', '--threshold', '0.01', '--budget', '1', app, 'hot')
     found = json.loads(done.stdout)
@@ -189,6 +196,7 @@ def main():
     locks(app)
     starts(app)
     again(os.path.abspath(app))
+    tail(t.compile(LOCKS, '-O1', '-foptimize-sibling-calls', '-g', '-pthread', output='./tail'))
     counters()
     t.done()
 

@@ -94,7 +94,8 @@ static void row_put(const struct sn_search *s, const struct sn_finding *f, const
 
 	sn_search_who_print(f, SN_KEY_PROCESS, &text[0]);
 	sn_search_who_print(f, SN_KEY_THREAD, &text[1]);
-	classes_add(f, &text[2]);
+	if (f->recorded->tables->members[SN_KEY_PROCESS].count > 1)
+		classes_add(f, &text[2]);
 	sentence_add(s, f, &text[3]);
 	fputs(kind, out);
 	word_put(sn_finding_property(s, f)->name, out);
@@ -171,30 +172,58 @@ static void bad_files_put(const struct sn_search *s, FILE *out)
 /* Of a step's sentence where the program was run for it. */
 static const char of_the_phase[] = " of the phase; in all ";
 
+/* A step that measured something with those after it that did not. */
+static struct sn_search_step steps_join(const struct sn_search *s, size_t first, size_t *end)
+{
+	struct sn_search_step joined = s->steps.items[first];
+
+	for (*end = first + 1; *end < s->steps.count && !s->steps.items[*end].executions; ++*end) {
+		const struct sn_search_step *step = &s->steps.items[*end];
+
+		joined.candidates += step->candidates;
+		joined.proven += step->proven;
+		joined.not_measurable += step->not_measurable;
+		joined.elapsed_s += step->elapsed_s;
+	}
+	return joined;
+}
+
+static void step_put(const struct sn_search *s, size_t first, size_t end,
+		     const struct sn_search_step *step, FILE *out)
+{
+	const bool is_recorded = !strcmp(s->options.mode, "experiment") && step->executions <= 1;
+	struct sn_text text = { 0 };
+
+	if (end > first + 1)
+		sn_text_addf(&text,
+			     "with steps %zu to %zu, which measured nothing anew: ", first + 2,
+			     end);
+	sn_text_addf(&text, "%u candidate%s, %u proven, %u not measurable; ", step->candidates,
+		     step->candidates == 1 ? "" : "s", step->proven, step->not_measurable);
+	if (is_recorded)
+		sn_text_add(&text, "evaluated in ");
+	else
+		sn_text_addf(&text, "%u execution%s%s", step->executions,
+			     step->executions == 1 ? "" : "s", of_the_phase);
+	sn_text_add_duration(&text, step->elapsed_s);
+	if (!is_recorded)
+		sn_text_addf(&text, ", of which measuring took %.1f %%",
+			     100 * step->overhead_share);
+	fputs("step\t\t\t\t\t\t\t\t\t\t\t", out);
+	number_put((double)(first + 1), out);
+	word_put(text.chars, out);
+	fputc('\n', out);
+	sn_text_free(&text);
+}
+
 static void steps_put(const struct sn_search *s, FILE *out)
 {
-	for (size_t i = 0; i < s->steps.count; i++) {
-		const struct sn_search_step *step = &s->steps.items[i];
-		const bool is_recorded =
-			!strcmp(s->options.mode, "experiment") && step->executions <= 1;
-		struct sn_text text = { 0 };
+	size_t end;
 
-		sn_text_addf(&text, "%u candidates, %u proven, %u not measurable; ",
-			     step->candidates, step->proven, step->not_measurable);
-		if (is_recorded)
-			sn_text_add(&text, "evaluated in ");
-		else
-			sn_text_addf(&text, "%u execution%s%s", step->executions,
-				     step->executions == 1 ? "" : "s", of_the_phase);
-		sn_text_add_duration(&text, step->elapsed_s);
-		if (!is_recorded)
-			sn_text_addf(&text, ", of which measuring took %.1f %%",
-				     100 * step->overhead_share);
-		fputs("step\t\t\t\t\t\t\t\t\t\t\t", out);
-		number_put((double)(i + 1), out);
-		word_put(text.chars, out);
-		fputc('\n', out);
-		sn_text_free(&text);
+	for (size_t first = 0; first < s->steps.count; first = end) {
+		const struct sn_search_step step = steps_join(s, first, &end);
+
+		step_put(s, first, end, &step, out);
 	}
 }
 

@@ -179,7 +179,8 @@ static void missing_source(const struct sn_search *s, const struct sn_not_measur
 		return;
 	}
 	for (size_t i = 0; metric && i < metric->needs.count; i++) {
-		sn_text_addf(out, "%s%s, which ", i ? "; or " : "needs ", metric->needs.items[i]);
+		sn_text_addf(out, "%s'%s', which ", i ? "; or of " : "lacks values of ",
+			     metric->needs.items[i]);
 		sn_search_need_add(s, metric, i, out);
 	}
 	if (!metric || !metric->needs.count)
@@ -195,7 +196,7 @@ static void missing_name_add(const struct sn_search *s, const struct sn_not_meas
 		sn_text_addf(out, " (0 to %.3f)", missing->severity_at_most);
 }
 
-/* Properties that miss the same stand on one line. */
+/* Properties that miss the same stand together, above what they miss. */
 static void missing_print(const struct sn_search *s, FILE *out)
 {
 	struct sn_interner reasons = { 0 };
@@ -215,7 +216,7 @@ static void missing_print(const struct sn_search *s, FILE *out)
 		for (size_t i = 0; i < s->not_measurable.count; i++)
 			if (reason_of[i] == r)
 				missing_name_add(s, &s->not_measurable.items[i], &text);
-		fprintf(out, "  %s:%s\n", sn_interned_chars(&reasons, r), text.chars);
+		fprintf(out, " %s\n     %s\n", text.chars, sn_interned_chars(&reasons, r));
 	}
 	free(reason_of);
 	sn_text_free(&text);
@@ -380,7 +381,7 @@ void sn_search_write_text(const struct sn_search *s, FILE *out)
 			  "of all lanes%s\n\n"
 			: "Time lost, as a share of all lanes%s\n\n",
 		s->recorded && s->recorded->tables->members[SN_KEY_PROCESS].count > 1
-			? " of the processes that a row names"
+			? " of the processes that a row names; on its path, of all lanes"
 			: "");
 	if (!findings_print(s, LOST, SIZE_MAX, out))
 		nothing_print(s, out);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "search/evidence/activity.h"
 #include "search/evidence/sources.h"
 
 enum { LOCK_WAIT, LOCK_WAIT_OF, HELD_UP, COLUMNS };
@@ -70,6 +71,14 @@ static void functions_find(struct telling *t)
 
 /* ---- locks as members ---- */
 
+static bool is_of_locks(const char *linkage_name)
+{
+	while (*linkage_name == '_')
+		linkage_name++;
+	return !strncmp(linkage_name, "pthread_", strlen("pthread_")) ||
+	       !strncmp(linkage_name, "mtx_", strlen("mtx_"));
+}
+
 /* Where the object was held while most of the waiting for it went on; NULL: unknown. */
 static const struct sn_lock_blame *holder_of(const struct sn_locks *locks, uint32_t object)
 {
@@ -85,10 +94,31 @@ static const struct sn_lock_blame *holder_of(const struct sn_locks *locks, uint3
 	return worst;
 }
 
+/* A function that releases a lock as the last thing it does has left its frame: the release is seen in its caller, whose
+ * call of it is all that tells. NULL: the release was called there itself, or nothing is known. */
+static const char *left_by_tail(const struct sn_recorded *r, struct sn_site site)
+{
+	const struct sn_program *program = r->profile->program;
+	const char *called = NULL;
+
+	for (size_t i = 0; i < program->places.count; i++) {
+		const struct sn_program_place *place = &program->places.items[i];
+		const char *name = place->function == site.function && place->line == site.line
+					   ? sn_place_called(r->structures, place)
+					   : NULL;
+
+		if (name && (is_of_locks(name) || (called && strcmp(called, name) != 0)))
+			return NULL;
+		called = name ? name : called;
+	}
+	return called;
+}
+
 static uint32_t lock_member(struct telling *t, uint32_t object)
 {
 	const struct sn_lock_object *lock = &t->locks->objects.items[object];
 	const struct sn_lock_blame *holder = holder_of(t->locks, object);
+	const char *called;
 	struct sn_text name = { 0 };
 	struct sn_member member = { .id = lock->name, .parent = SN_ALL, .bytes = NAN };
 
@@ -98,6 +128,9 @@ static uint32_t lock_member(struct telling *t, uint32_t object)
 	if (holder) {
 		sn_text_add(&name, ", held in ");
 		sn_site_add_name(t->r->profile->program, holder->holder, &name);
+		called = left_by_tail(t->r, holder->holder);
+		if (called)
+			sn_text_addf(&name, " or in %s, which is called there", called);
 	}
 	member.name = name.chars;
 	t->lock_of[object] = sn_tables_add_member(t->r->tables, SN_KEY_LOCK, &member);

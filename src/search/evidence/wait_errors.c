@@ -1,3 +1,4 @@
+/* How sure the blocked time of each wait is: the clock, the account that cuts waits down, and lost events. */
 #include "search/evidence/wait_errors.h"
 
 #include <math.h>

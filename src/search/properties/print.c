@@ -225,6 +225,12 @@ void sn_property_print(const struct sn_property *property, struct sn_text *out)
 
 /* ---- metrics and parameters ---- */
 
+/* As the files that come with sonde name parameters. */
+static const char letters[SN_KEYS] = {
+	[SN_KEY_REGION] = 'r', [SN_KEY_DATA] = 'd', [SN_KEY_PROCESS] = 'p', [SN_KEY_THREAD] = 't',
+	[SN_KEY_LOCK] = 'l',   [SN_KEY_FILE] = 'f', [SN_KEY_PEER] = 'q'
+};
+
 void sn_metric_print(const struct sn_metric *metric, struct sn_text *out)
 {
 	bool is_first = true;
@@ -232,7 +238,7 @@ void sn_metric_print(const struct sn_metric *metric, struct sn_text *out)
 	sn_text_addf(out, "metric %s", metric->name);
 	for (int k = 0; k < SN_KEYS; k++)
 		if (metric->keys & 1u << k) {
-			sn_text_addf(out, "%sx%d: %s", is_first ? "(" : ", ", k,
+			sn_text_addf(out, "%s%c: %s", is_first ? "(" : ", ", letters[k],
 				     sn_key_name((enum sn_key)k));
 			is_first = false;
 		}
@@ -250,7 +256,7 @@ static void print_number(double value, const char *unit, struct sn_text *out)
 		sn_text_addf(out, " %s", unit);
 }
 
-static void param_print(const struct sn_param *param, struct sn_text *out)
+void sn_param_print(const struct sn_param *param, struct sn_text *out)
 {
 	sn_text_addf(out, "param %s = ", param->name);
 	print_number(param->value, param->unit_text, out);
@@ -268,7 +274,7 @@ void sn_prop_file_print(const struct sn_prop_file *file, struct sn_text *out)
 	for (size_t i = 0; i < file->metrics.count; i++)
 		sn_metric_print(file->metrics.items[i], out);
 	for (size_t i = 0; i < file->params.count; i++)
-		param_print(file->params.items[i], out);
+		sn_param_print(file->params.items[i], out);
 	for (size_t i = 0; i < file->properties.count; i++)
 		sn_property_print(file->properties.items[i], out);
 }
