@@ -305,6 +305,36 @@ static volatile double sink;
 '''
 
 
+FORTRAN = r'''
+module waits
+  use mpi
+  implicit none
+  double precision, volatile :: total = 0
+contains
+subroutine wait_there
+  integer :: error
+  call MPI_Barrier(MPI_COMM_WORLD, error)
+  total = total + 1
+end subroutine
+end module
+program main
+  use waits
+  implicit none
+  integer :: rank, error, i, k
+  call MPI_Init(error)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
+  do i = 1, 10
+    if (rank == 0) then
+      do k = 1, 30000000
+        total = total + k
+      end do
+    end if
+    call wait_there
+  end do
+  call MPI_Finalize(error)
+end program
+'''
+
 # waits of ranks, one kind a function
 KINDS = r'''
 #define _GNU_SOURCE
@@ -675,6 +705,24 @@ def ranks(t):
             'and for nothing else')
 
 
+def fortran_ranks(t):
+    """What Fortran calls has names of the library's own on stacks: samples alone tell that it is MPI."""
+    if not t.has('mpifort', 'mpirun'):
+        t.skip('waits in MPI of Fortran', 'no MPI for Fortran')
+        return
+    with open('waits.f90', 'w') as out:
+        out.write(FORTRAN)
+    app = t.compile('./waits.f90', '-O1', '-g', compiler='mpifort', output='./fortran')
+    for launch in (['mpirun', '--allow-run-as-root', '--oversubscribe', '-n', '2'], ['mpirun', '-n', '2']):
+        done = t.run('record', '-q', '--clock', '1000', '-o', 'fortran.run', '--', *launch, app)
+        if done.returncode == 0:
+            break
+        t.command('rm', '-rf', 'fortran.run')
+    rows = properties(t, 'fortran.run')
+    t.check(any('wait_there' in place for place in places(rows, 'MPIExcessive')), 'a barrier that Fortran waits at is found in wait_there',
+            sorted((r['property'], r['function'] or '') for r in rows))
+
+
 def kinds(t):
     """Three ranks, one of which the others wait for in each function, by another kind of call."""
     if not t.has('mpicc', 'mpirun'):
@@ -751,6 +799,7 @@ def main():
     users_property(t)
     crash(t)
     ranks(t)
+    fortran_ranks(t)
     t.done()
 
 

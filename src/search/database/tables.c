@@ -254,26 +254,56 @@ static void value_join(struct sn_value *old, const struct sn_value *value)
 				   isnan(value->error) ? 0 : value->error);
 }
 
-void sn_tables_add(struct sn_tables *tables, const struct sn_value *value)
+/* The place of a value's index; new: of none yet. */
+static uint64_t *value_place(struct sn_tables *tables, const struct sn_value *value, bool *is_new)
 {
 	uint64_t hash = keys_hash(value->column, value->keys), *place;
-	bool is_new;
 
-	lookups_forget(tables);
 	for (;; hash = sn_hash_u64(hash)) {
-		place = sn_map_put(&tables->exact, hash, &is_new);
-		if (is_new)
-			break;
-		if (is_same(&tables->values.items[*place], value)) {
-			value_join(&tables->values.items[*place], value);
-			return;
-		}
+		place = sn_map_put(&tables->exact, hash, is_new);
+		if (*is_new || is_same(&tables->values.items[*place], value))
+			return place;
 	}
+}
+
+/* Behind all others. */
+static void value_index(struct sn_tables *tables, const struct sn_value *value, uint64_t *place)
+{
 	*place = tables->values.count;
 	while (tables->columns.count <= value->column)
 		sn_vec_push(&tables->columns, (struct sn_metric_column){ 0 });
 	sn_vec_push(&tables->columns.items[value->column].values, (uint32_t)tables->values.count);
 	sn_vec_push(&tables->values, *value);
+}
+
+void sn_tables_add(struct sn_tables *tables, const struct sn_value *value)
+{
+	bool is_new;
+	uint64_t *place = value_place(tables, value, &is_new);
+
+	lookups_forget(tables);
+	if (is_new)
+		value_index(tables, value, place);
+	else
+		value_join(&tables->values.items[*place], value);
+}
+
+void sn_tables_drop(struct sn_tables *tables, uint32_t column, uint32_t source)
+{
+	size_t count = tables->values.count;
+	bool is_new;
+
+	lookups_forget(tables);
+	sn_map_free(&tables->exact);
+	for (size_t c = 0; c < tables->columns.count; c++)
+		tables->columns.items[c].values.count = 0;
+	tables->values.count = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct sn_value value = tables->values.items[i];
+
+		if (value.column != column || value.source != source)
+			value_index(tables, &value, value_place(tables, &value, &is_new));
+	}
 }
 
 /* ---- lookup ---- */

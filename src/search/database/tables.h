@@ -123,6 +123,8 @@ bool sn_tables_has_metric(const struct sn_tables *tables, const char *metric);
  * values of one source are summed. What lookups have kept in mind is forgotten.
  */
 void sn_tables_add(struct sn_tables *tables, const struct sn_value *value);
+/** Drops the values of a column that a source gave. What lookups have kept in mind is forgotten. */
+void sn_tables_drop(struct sn_tables *tables, uint32_t column, uint32_t source);
 /** Says that a source accounts for all of a column: what has no value there is 0, not unknown. */
 void sn_tables_complete(struct sn_tables *tables, uint32_t column);
 uint32_t sn_tables_source(struct sn_tables *tables, const char *name);

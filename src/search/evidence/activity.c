@@ -137,21 +137,29 @@ static enum sn_activity openmp_activity(const struct sn_program *program,
 	return name ? sn_activity_of_openmp(name) : SN_ACTIVITY_OMP_JOIN;
 }
 
-/* MPI's own threads call no function of its interface. */
+static const char *linkage_name_at(const struct sn_program *program, size_t frame)
+{
+	uint32_t function = program->places.items[program->frame_places[frame]].function;
+
+	return program->functions.items[function].linkage_name;
+}
+
+/* MPI's own threads call no function of its interface. What Fortran calls may have a name of the library's own (ompi_barrier_f),
+ * and calls the function of C then: the outermost that has its name tells. */
 static enum sn_activity mpi_activity(const struct sn_program *program, uint32_t stack)
 {
-	const char *name;
 	size_t entry;
 
 	if (!runtime_entry(program, stack, SN_MODULE_CLASS_MPI, &entry))
 		return SN_ACTIVITY_RUNTIME;
-	name = program->functions
-		       .items[program->places.items[program->frame_places[entry]].function]
-		       .linkage_name;
-	name += *name == 'p' || *name == 'P';
-	if (!sn_starts_with(name, "MPI_") && !sn_starts_with(name, "mpi_"))
-		return SN_ACTIVITY_RUNTIME;
-	return sn_activity_of_mpi(name);
+	for (size_t i = entry + 1; i-- > program->first_frame[stack];) {
+		const char *name = linkage_name_at(program, i);
+
+		name += *name == 'p' || *name == 'P';
+		if (sn_starts_with(name, "MPI_") || sn_starts_with(name, "mpi_"))
+			return sn_activity_of_mpi(name);
+	}
+	return SN_ACTIVITY_RUNTIME;
 }
 
 /* Whether an MPI library started the thread: behind the C library's start its code is outermost. */

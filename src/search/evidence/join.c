@@ -176,6 +176,10 @@ void sn_recorded_join(struct sn_recorded *to, const struct sn_recorded *from,
 
 	scale_note(to, source, starts.longer);
 	complete_columns_join(to->tables, other, source->gives);
+	for (const char *const *name = source->settles; name && *name; name++)
+		if (sn_tables_has_column(other, sn_tables_find_column(other, *name, NULL)))
+			sn_tables_drop(to->tables, sn_tables_column(to->tables, *name, NULL),
+				       sn_tables_source(to->tables, "samples"));
 	for (size_t i = 0; i < other->values.count; i++) {
 		struct sn_value value = other->values.items[i];
 		const char *column = sn_interned_chars(&other->names, value.column);

@@ -450,6 +450,15 @@ static const char *const times[] = { "body",
 				     "team_off_cpu",
 				     NULL };
 
+/* samples see who waits actively, and not who sleeps in the runtime */
+static const char *const waits[] = { "parallel_wait",
+				     "barrier_wait",
+				     "critical_wait",
+				     "ordered_wait",
+				     "omp_lock_wait",
+				     "task_wait",
+				     NULL };
+
 const struct sn_source sn_source_openmp = {
 	.name = "openmp",
 	.measures =
@@ -463,5 +472,6 @@ const struct sn_source sn_source_openmp = {
 	.option = "openmp",
 	.gives = given,
 	.times = times,
+	.settles = waits,
 	.collect = openmp_collect,
 };

@@ -26,6 +26,9 @@ struct sn_source {
 	/* of these those that are counts of what the program did, each without its level; NULL: none that are read beside a part of
 	 * another run */
 	const char *const *counts;
+	/* of these those that take the place of what samples say, however far the two runs are apart: samples see but a part of
+	 * them; NULL: none */
+	const char *const *settles;
 	/* its values are counts, which do not change with what it costs to count: see sn_source_cost_most */
 	bool has_counts;
 	/* it is asked for also where a property is proven without it: its values say how much of that is true */

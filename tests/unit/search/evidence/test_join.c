@@ -79,6 +79,33 @@ TEST(values_go_where_their_ids_are)
 	sn_tables_free(other.tables);
 }
 
+TEST(what_a_source_settles_takes_the_place_of_samples)
+{
+	static const char *const given[] = { "m", NULL };
+	const struct sn_source openmp = { .name = "openmp", .gives = given, .settles = given };
+	struct sn_recorded here = { .tables = tables_make(true, 2, 100) };
+	struct sn_recorded other = { .tables = tables_make(true, 2, 200) };
+	struct sn_value cpu = { .column = sn_tables_column(here.tables, "cpu", NULL),
+				.value = 3,
+				.source = sn_tables_source(here.tables, "samples") };
+
+	for (int k = 0; k < SN_KEYS; k++)
+		cpu.keys[k] = SN_ALL;
+	sn_tables_add(here.tables, &cpu);
+	add(here.tables, "samples", 2, 1, 4); /* the same, of which samples saw less */
+	add(here.tables, "samples", 1, 1, 2); /* they take it for g's */
+	sn_recorded_join(&here, &other, &openmp);
+	CHECK_REAL(at(here.tables, 2, 1), 4, 0); /* there was no trace */
+	add(other.tables, "openmp", 2, 1, 7);
+	sn_recorded_join(&here, &other, &openmp);
+	CHECK_REAL(at(here.tables, 2, 1), 7, 0);
+	CHECK_REAL(at(here.tables, SN_ALL, 1), 7, 0);
+	CHECK(isnan(at(here.tables, 1, 1)));
+	CHECK_REAL(sn_tables_find(here.tables, cpu.column, cpu.keys, true)->value, 3, 0);
+	sn_tables_free(here.tables);
+	sn_tables_free(other.tables);
+}
+
 TEST(what_a_source_never_saw_is_none)
 {
 	static const char *const given[] = { "m", NULL };
