@@ -243,6 +243,11 @@ def no_cpu(t):
     for name, severity in {'MPIExcessive': .8, 'WaitAtBarrier': .2, 'PollingWait': .2, 'Oversubscribed': .05}.items():
         t.within(judge(t, name, 'function', rows, ranks)[0]['severity'], severity, 1e-9, f'{name}: by samples, stretched')
     t.equal(got['TransferBound']['confidence'], got['MPIExcessive']['confidence'], 'the confidence of a metric is known where no value of it is asked for')
+    # samples saw rank 0 less at the barrier, and a trace of another start that it is the one that waits
+    for m, name in (('barrier', 'WaitAtBarrier'), ('nxn', 'WaitAtNxN')):
+        rows = [f'{what} r {p} t0 = {v}' for what, each in ((f'mpi_{m}', (.3, .4)), (f'wait_{m}', (.3, .1)), ('mpi_wait_delay', (0, 0)))
+                for p, v in zip(both, each)] + ['ranks = 2']
+        t.equal(judge(t, name, 'function', rows, ranks)[0]['evidence']['late_rank'], '1', f'{name}: the rank that waits is not the late one')
 
 
 def refinements(t):

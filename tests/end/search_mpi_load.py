@@ -107,7 +107,7 @@ def judge(t, found, text, name, is_traced):
     # what passes before the turns (the launcher, MPI_Init) is lost, too, but no property is asked to explain it
     worked = turns[0][3] + turns[1][3]
     lost, most = turns[0][0] + turns[1][0] - worked, 2 * wall - worked
-    names = {r['property'] for r in found['properties']} - {'HotRegion', 'HeapLeak'}
+    names = {r['property'] for r in found['properties']} - {'HotRegion', 'LateRankRegion', 'HeapLeak'}
     ends = sum(losses(found, p) for p in names)
     t.check(.8 * lost <= ends <= 1.1 * most, f'{name}: leaves add up to what was lost', ends, lost, most, turns, told(found))
 
