@@ -235,6 +235,27 @@ def shown(t):
             'show properties is the same, by name or operand')
 
 
+def blocks(text):
+    """What the text says of each finding: its lines."""
+    return [b.splitlines() for b in re.split(r'\n(?=  \d\.\d{3}   )|\n\n', text) if re.match(r'  \d\.\d{3}   [A-Z]', b)]
+
+
+def lines_agree(t):
+    """No line of the text contradicts another one, and what is missing for one reason is told once."""
+    found, _ = search(t, '-e', 'team.run', '--threshold', '0.005')
+    text = t.run('search', '-e', 'team.run', '--threshold', '0.005').stdout
+    hot = [b for b in blocks(text) if ' HotRegion ' in b[0]]
+    t.check(hot and all(not re.search(r' \) \d', line) for b in hot for line in b[1:-1]) and all(re.search(r' \) ' + b[0].split()[0] + '$', b[-1]) for b in hot),
+            'what a region takes itself stands at that region alone, and is the row\'s', hot)
+    names = [r['property'] for r in found['not_measurable']]
+    told = re.findall(r'^  ((?:[A-Z]\w+(?: \(0 to [\d.]+\))?(?:, )?)+)\n     (.*)$', text.split('Not measurable here')[-1], re.M)
+    t.check(names and sorted(re.sub(r' \(.*?\)', '', n) for words, _ in told for n in words.split(', ')) == sorted(names), 'all that is missing is named', told, names)
+    t.equal(len({reason for _, reason in told}), len(told), 'and each reason once')
+    page_rows = [r for r in t.show('searched', 'team.run')['rows'] if r['kind'] == 'unmeasured']
+    others = [n for r in page_rows for n in r['explanation'].partition('. The same goes for ')[2].split(', ') if n]
+    t.check(len(page_rows) == len(told) and sorted([r['property'] for r in page_rows] + [n.split()[0] for n in others]) == sorted(names), 'so has the page', page_rows)
+
+
 def page(t):
     """Where a page is 800 pixels wide its sentences can be read, and times have units."""
     search(t, '-e', 'team.run')
@@ -386,6 +407,9 @@ def ranks(t):
     t.check(all(abs(r['evidence']['seconds'] - r['severity'] * lanes) < 1e-6 for r in rows(found, 'MPIExcessive', 'exchange')
                 if r['processes'] == '0-1'), 'seconds of several ranks are those of all, as is the severity',
             [(r['severity'], r['evidence']) for r in found['properties'] if r['processes'] == '0-1'])
+    of_all = [(b[0], line) for b in blocks(text) for line in b[1:] if re.search(r' \) \d', line)]
+    t.check(any(first.endswith('ranks 0') for first, _ in of_all) and all(line.endswith(' of all ranks') != first.endswith('ranks 0-1') for first, line in of_all),
+            'numbers along a path that are not of the row\'s ranks say so', of_all)
     several = [r for r in found['properties'] if r['processes'] == '0-1' and not r['refined']]
     t.check(not several or re.search(r' \((sums are of all 2, the rest is of rank [01], the severest|of all 2 ranks together)\)', text), 'what is said of several ranks says whose numbers it has', text)
 
@@ -416,6 +440,7 @@ def main():
     reference = team(t)
     formats(t)
     shown(t)
+    lines_agree(t)
     page(t)
     rates(t)
     own_property(t)

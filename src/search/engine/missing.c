@@ -1,10 +1,14 @@
-/* Why a property is not measurable, in words. */
+/* Why a property is not measurable, in words; and which are not for the same reason. */
+#include <stdlib.h>
+
+#include "base/alloc.h"
 #include "search/engine/parts.h"
 #include "search/engine/search.h"
 #include "search/evidence/sources.h"
 
-void sn_search_need_add(const struct sn_search *s, const struct sn_metric *metric, size_t need,
-			struct sn_text *out)
+/* What a need of a metric asks for, or why this search could not have it. */
+static void need_add(const struct sn_search *s, const struct sn_metric *metric, size_t need,
+		     struct sn_text *out)
 {
 	const char *source = metric->needs.items[need];
 	const char *none = sn_source_none(source, metric->name);
@@ -41,9 +45,75 @@ void sn_not_measurable_reason(const struct sn_search *s, const struct sn_not_mea
 	for (size_t i = 0; i < metric->needs.count; i++) {
 		sn_text_addf(out, "%s '%s', which ", is_first ? " comes from" : ", or from",
 			     metric->needs.items[i]);
-		sn_search_need_add(s, metric, i, out);
+		need_add(s, metric, i, out);
 		is_first = false;
 	}
 	if (is_first)
 		sn_text_add(out, " has no source");
+}
+
+/* ---- what is missing for the same reason ---- */
+
+/* What would give the first metric that is missing. */
+static void missing_source(const struct sn_search *s, const struct sn_not_measurable *missing,
+			   struct sn_text *out)
+{
+	const struct sn_property *property = s->library->properties.items[missing->property];
+	const struct sn_metric *metric =
+		missing->needs.count ? property->requests.items[missing->needs.items[0]].metric
+				     : NULL;
+
+	if (missing->severity_at_most > 0) {
+		sn_text_add(
+			out,
+			"known as a range only, as what the caches held before was not recorded "
+			"('sonde trace --every 1' records all)");
+		return;
+	}
+	for (size_t i = 0; metric && i < metric->needs.count; i++) {
+		sn_text_addf(out, "%s'%s', which ", i ? "; or of " : "lacks values of ",
+			     metric->needs.items[i]);
+		need_add(s, metric, i, out);
+	}
+	if (!metric || !metric->needs.count)
+		sn_text_add(out, metric ? "no source gives what it needs"
+					: "its values do not give a number (a division by zero)");
+}
+
+void sn_missing_groups_make(const struct sn_search *s, struct sn_missing_groups *out)
+{
+	struct sn_text text = { 0 };
+
+	*out = (struct sn_missing_groups){ .group_of = sn_alloc_zeroed(s->not_measurable.count + 1,
+								       sizeof(*out->group_of)) };
+	for (size_t i = 0; i < s->not_measurable.count; i++) {
+		sn_text_clear(&text);
+		missing_source(s, &s->not_measurable.items[i], &text);
+		out->group_of[i] = sn_intern_string(&out->reasons, text.chars);
+	}
+	sn_text_free(&text);
+}
+
+void sn_missing_groups_free(struct sn_missing_groups *groups)
+{
+	free(groups->group_of);
+	sn_interner_free(&groups->reasons);
+}
+
+size_t sn_missing_names_add(const struct sn_search *s, const struct sn_missing_groups *groups,
+			    uint32_t group, size_t skipped, struct sn_text *out)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->not_measurable.count; i++) {
+		const struct sn_not_measurable *missing = &s->not_measurable.items[i];
+
+		if (groups->group_of[i] != group || count++ < skipped)
+			continue;
+		sn_text_addf(out, "%s%s", count > skipped + 1 ? ", " : "",
+			     s->library->properties.items[missing->property]->name);
+		if (missing->severity_at_most > 0)
+			sn_text_addf(out, " (0 to %.3f)", missing->severity_at_most);
+	}
+	return count;
 }

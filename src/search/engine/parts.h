@@ -2,6 +2,7 @@
 #ifndef SN_SEARCH_ENGINE_PARTS_H
 #define SN_SEARCH_ENGINE_PARTS_H
 
+#include "base/intern.h"
 #include "search/engine/search.h"
 
 /** Fills the host's functions, which a strategy calls. */
@@ -16,9 +17,16 @@ sn_status sn_search_load(struct sn_search *search, struct sn_error *err);
 /** The share of all lanes' time that their threads asked to sleep for; 0 of executions of a phase. Adds where they slept
  *  longest at one time. */
 double sn_search_asleep(const struct sn_search *search, struct sn_text *site);
-/** Adds what a need of a metric asks for, or why this search could not have it. */
-void sn_search_need_add(const struct sn_search *search, const struct sn_metric *metric, size_t need,
-			struct sn_text *out);
+/** What is not measurable, by its reason in words; free it with sn_missing_groups_free. */
+struct sn_missing_groups {
+	struct sn_interner reasons;
+	uint32_t *group_of; /* by index in `not_measurable`: which of the reasons */
+};
+void sn_missing_groups_make(const struct sn_search *search, struct sn_missing_groups *out);
+void sn_missing_groups_free(struct sn_missing_groups *groups);
+/** Adds the properties of a group but the first so many, "A, B (0 to 0.300)". Returns how many the group has. */
+size_t sn_missing_names_add(const struct sn_search *search, const struct sn_missing_groups *groups,
+			    uint32_t group, size_t skipped, struct sn_text *out);
 /** The ends of a severity's 95 % interval; a rate has no upper bound. */
 double sn_finding_low(const struct sn_finding *finding);
 double sn_finding_high(const struct sn_search *search, const struct sn_finding *finding);

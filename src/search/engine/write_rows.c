@@ -134,20 +134,50 @@ static void findings_put(const struct sn_search *s, bool are_locators, FILE *out
 		}
 }
 
+/* In the sentence of what is not measurable for the reason that others are not. */
+static const char same_of[] = ". The same goes for ";
+
+static void missing_sentence_add(const struct sn_search *s, const struct sn_missing_groups *groups,
+				 uint32_t group, const struct sn_not_measurable *first,
+				 struct sn_text *out)
+{
+	struct sn_text others = { 0 };
+
+	sn_text_add(out, sn_interned_chars(&groups->reasons, group));
+	if (first->severity_at_most > 0)
+		sn_text_addf(out, ": the loss is 0 to %.3f", first->severity_at_most);
+	if (sn_missing_names_add(s, groups, group, 1, &others) > 1)
+		sn_text_addf(out, "%s%s", same_of, others.chars);
+	sn_text_free(&others);
+}
+
+/* One line for each reason: the first property has it, its sentence names the others. */
 static void missing_put(const struct sn_search *s, FILE *out)
 {
+	struct sn_missing_groups groups;
+	uint32_t told = 0;
+
+	sn_missing_groups_make(s, &groups);
 	for (size_t i = 0; i < s->not_measurable.count; i++) {
+		const struct sn_not_measurable *missing = &s->not_measurable.items[i];
 		struct sn_text text = { 0 };
 
-		sn_not_measurable_reason(s, &s->not_measurable.items[i], &text);
+		if (groups.group_of[i] != told)
+			continue; /* reasons have numbers in the order in which they come */
+		missing_sentence_add(s, &groups, told++, missing, &text);
 		fputs("unmeasured", out);
-		word_put(s->library->properties.items[s->not_measurable.items[i].property]->name,
-			 out);
+		word_put(s->library->properties.items[missing->property]->name, out);
 		fputs("\t\t\t\t\t\t\t\t\t\t\t", out);
 		word_put(text.chars, out);
 		fputc('\n', out);
 		sn_text_free(&text);
 	}
+	sn_missing_groups_free(&groups);
+}
+
+static const char *plural(size_t count)
+{
+	return count == 1 ? "" : "s";
 }
 
 static void bad_files_put(const struct sn_search *s, FILE *out)
@@ -159,7 +189,7 @@ static void bad_files_put(const struct sn_search *s, FILE *out)
 		if (!file->diags.errors)
 			continue;
 		sn_text_addf(&text, "%zu error%s in this file: none of its properties was asked",
-			     (size_t)file->diags.errors, file->diags.errors == 1 ? "" : "s");
+			     (size_t)file->diags.errors, plural((size_t)file->diags.errors));
 		fputs("unmeasured", out);
 		word_put(file->name, out);
 		fputs("\t\t\t\t\t\t\t\t\t\t\t", out);
@@ -170,7 +200,7 @@ static void bad_files_put(const struct sn_search *s, FILE *out)
 }
 
 /* Of a step's sentence where the program was run for it. */
-static const char of_the_phase[] = " of the phase; in all ";
+static const char of_the_phase[] = " of the phase";
 
 /* A step that measured something with those after it that did not. */
 static struct sn_search_step steps_join(const struct sn_search *s, size_t first, size_t *end)
@@ -191,7 +221,8 @@ static struct sn_search_step steps_join(const struct sn_search *s, size_t first,
 static void step_put(const struct sn_search *s, size_t first, size_t end,
 		     const struct sn_search_step *step, FILE *out)
 {
-	const bool is_recorded = !strcmp(s->options.mode, "experiment") && step->executions <= 1;
+	/* else it was evaluated on what was there */
+	const bool has_run = step->executions && strcmp(s->options.mode, "experiment") != 0;
 	struct sn_text text = { 0 };
 
 	if (end > first + 1)
@@ -199,16 +230,18 @@ static void step_put(const struct sn_search *s, size_t first, size_t end,
 			     "with steps %zu to %zu, which measured nothing anew: ", first + 2,
 			     end);
 	sn_text_addf(&text, "%u candidate%s, %u proven, %u not measurable; ", step->candidates,
-		     step->candidates == 1 ? "" : "s", step->proven, step->not_measurable);
-	if (is_recorded)
-		sn_text_add(&text, "evaluated in ");
+		     plural(step->candidates), step->proven, step->not_measurable);
+	if (has_run)
+		sn_text_addf(&text, "%u execution%s%s; in all ", step->executions,
+			     plural(step->executions), of_the_phase);
 	else
-		sn_text_addf(&text, "%u execution%s%s", step->executions,
-			     step->executions == 1 ? "" : "s", of_the_phase);
+		sn_text_add(&text, "evaluated in ");
 	sn_text_add_duration(&text, step->elapsed_s);
-	if (!is_recorded)
+	if (has_run)
 		sn_text_addf(&text, ", of which measuring took %.1f %%",
 			     100 * step->overhead_share);
+	else if (step->executions > 1)
+		sn_text_addf(&text, " on %u executions%s", step->executions, of_the_phase);
 	fputs("step\t\t\t\t\t\t\t\t\t\t\t", out);
 	number_put((double)(first + 1), out);
 	word_put(text.chars, out);
@@ -237,6 +270,17 @@ void sn_search_write_rows(const struct sn_search *s, FILE *out)
 	steps_put(s, out);
 }
 
+/* How many properties a line tells of. */
+static size_t properties_of(const char *line)
+{
+	const char *others = strstr(line, same_of);
+	size_t count = others ? 2 : 1;
+
+	while (others && (others = strstr(others + 1, ", ")) != NULL)
+		count++;
+	return count;
+}
+
 size_t sn_search_rows_unmeasured(FILE *in)
 {
 	char *line = NULL;
@@ -244,7 +288,8 @@ size_t sn_search_rows_unmeasured(FILE *in)
 	bool has_run = false;
 
 	while (getline(&line, &room, in) > 0) {
-		unmeasured += !strncmp(line, "unmeasured\t", strlen("unmeasured\t"));
+		if (!strncmp(line, "unmeasured\t", strlen("unmeasured\t")))
+			unmeasured += properties_of(line);
 		has_run |= !strncmp(line, "step\t", strlen("step\t")) && strstr(line, of_the_phase);
 	}
 	free(line);

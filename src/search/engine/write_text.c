@@ -7,10 +7,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/intern.h"
 #include "base/text.h"
 #include "search/engine/parts.h"
-#include "search/evidence/sources.h"
 
 enum { LOCATORS_SHOWN = 10 };
 
@@ -48,11 +46,24 @@ static void region_print(const struct sn_member *region, struct sn_text *out)
 	sn_text_add(out, " )");
 }
 
+/* Of which lanes the numbers along a path are, where the row's are not of the same. */
+static const char *whose_path(const struct sn_finding *f)
+{
+	size_t all = f->recorded->tables->members[SN_KEY_PROCESS].count, own = 0;
+
+	for (size_t i = 0; i < f->members.count; i++)
+		own += !i || f->members.items[i].process != f->members.items[i - 1].process;
+	return own == all ? "" : f->recorded->has_ranks ? " of all ranks" : " of all processes";
+}
+
+/* What a region takes itself is no part of what those around it do, so these have no number there. */
 static void path_print(const struct sn_search *s, const struct sn_finding *f, FILE *out)
 {
 	size_t count = 0;
 	uint32_t *path =
 		f->what.region == SN_ALL ? NULL : sn_search_path(s, f->what.region, &count);
+	bool is_exclusive = sn_search_is_exclusive(sn_finding_property(s, f));
+	const char *whose = whose_path(f);
 	struct sn_text line = { 0 };
 
 	for (size_t i = 0; i < count; i++) {
@@ -61,8 +72,8 @@ static void path_print(const struct sn_search *s, const struct sn_finding *f, FI
 		sn_text_clear(&line);
 		sn_text_add_repeated(&line, ' ', 10 + i);
 		region_print(&s->recorded->tables->members[SN_KEY_REGION].items[path[i]], &line);
-		if (!isnan(severity))
-			sn_text_addf(&line, " %.3f", severity);
+		if (!isnan(severity) && (!is_exclusive || i + 1 == count))
+			sn_text_addf(&line, " %.3f%s", severity, whose);
 		fprintf(out, "%s\n", line.chars);
 	}
 	if (f->what.data != SN_ALL) {
@@ -162,65 +173,23 @@ static size_t findings_print(const struct sn_search *s, enum section section, si
 	return count;
 }
 
-/* What would give the first metric that is missing. */
-static void missing_source(const struct sn_search *s, const struct sn_not_measurable *missing,
-			   struct sn_text *out)
-{
-	const struct sn_property *property = s->library->properties.items[missing->property];
-	const struct sn_metric *metric =
-		missing->needs.count ? property->requests.items[missing->needs.items[0]].metric
-				     : NULL;
-
-	if (missing->severity_at_most > 0) {
-		sn_text_add(
-			out,
-			"may cost much or nothing, as what the caches held before was not recorded "
-			"('sonde trace --every 1' records all)");
-		return;
-	}
-	for (size_t i = 0; metric && i < metric->needs.count; i++) {
-		sn_text_addf(out, "%s'%s', which ", i ? "; or of " : "lacks values of ",
-			     metric->needs.items[i]);
-		sn_search_need_add(s, metric, i, out);
-	}
-	if (!metric || !metric->needs.count)
-		sn_text_add(out, "gives no number");
-}
-
-static void missing_name_add(const struct sn_search *s, const struct sn_not_measurable *missing,
-			     struct sn_text *out)
-{
-	sn_text_addf(out, "%s %s", out->length ? "," : "",
-		     s->library->properties.items[missing->property]->name);
-	if (missing->severity_at_most > 0)
-		sn_text_addf(out, " (0 to %.3f)", missing->severity_at_most);
-}
-
 /* Properties that miss the same stand together, above what they miss. */
 static void missing_print(const struct sn_search *s, FILE *out)
 {
-	struct sn_interner reasons = { 0 };
+	struct sn_missing_groups groups;
 	struct sn_text text = { 0 };
-	uint32_t *reason_of = calloc(s->not_measurable.count + 1, sizeof(*reason_of));
 
 	if (s->not_measurable.count)
 		fprintf(out, "Not measurable here: %zu propert%s\n", s->not_measurable.count,
 			s->not_measurable.count == 1 ? "y" : "ies");
-	for (size_t i = 0; reason_of && i < s->not_measurable.count; i++) {
+	sn_missing_groups_make(s, &groups);
+	for (uint32_t g = 0; g < groups.reasons.strings.count; g++) {
 		sn_text_clear(&text);
-		missing_source(s, &s->not_measurable.items[i], &text);
-		reason_of[i] = sn_intern_string(&reasons, text.chars ? text.chars : "");
+		sn_missing_names_add(s, &groups, g, 0, &text);
+		fprintf(out, "  %s\n     %s\n", text.chars, sn_interned_chars(&groups.reasons, g));
 	}
-	for (uint32_t r = 0; r < reasons.strings.count; r++) {
-		sn_text_clear(&text);
-		for (size_t i = 0; i < s->not_measurable.count; i++)
-			if (reason_of[i] == r)
-				missing_name_add(s, &s->not_measurable.items[i], &text);
-		fprintf(out, " %s\n     %s\n", text.chars, sn_interned_chars(&reasons, r));
-	}
-	free(reason_of);
+	sn_missing_groups_free(&groups);
 	sn_text_free(&text);
-	sn_interner_free(&reasons);
 }
 
 /* The errors themselves stand on standard error. */
@@ -362,11 +331,17 @@ void sn_search_write_text(const struct sn_search *s, FILE *out)
 
 	for (size_t i = 0; i < s->steps.count; i++)
 		candidates += s->steps.items[i].candidates;
-	fprintf(out,
-		"Search of %s, strategy %s: %zu step%s, %u candidate%s; phase of %.3f s, %zu lane%s\n\n",
+	fprintf(out, "Search of %s, strategy %s: %zu step%s, %u candidate%s; ",
 		sn_search_experiment_name(s), s->strategy->name, s->steps.count,
-		plural(s->steps.count), candidates, plural(candidates), s->phase.mean_s, lanes,
-		plural(lanes));
+		plural(s->steps.count), candidates, plural(candidates));
+	/* seconds in sentences are those of all executions together */
+	if (!strcmp(s->options.mode, "phases"))
+		fprintf(out, "%u execution%s of %.3f s on the average, %.3f s together",
+			s->phase.executions, plural(s->phase.executions), s->phase.mean_s,
+			s->phase.executions * s->phase.mean_s);
+	else
+		fprintf(out, "phase of %.3f s", s->phase.mean_s);
+	fprintf(out, ", %zu lane%s\n\n", lanes, plural(lanes));
 	if (s->exit_status > SIGNALLED)
 		fprintf(out,
 			"The program ended with status %d, as by signal %d (%s): all this is of its run "
@@ -381,7 +356,7 @@ void sn_search_write_text(const struct sn_search *s, FILE *out)
 			  "of all lanes%s\n\n"
 			: "Time lost, as a share of all lanes%s\n\n",
 		s->recorded && s->recorded->tables->members[SN_KEY_PROCESS].count > 1
-			? " of the processes that a row names; on its path, of all lanes"
+			? " of the processes that a row names"
 			: "");
 	if (!findings_print(s, LOST, SIZE_MAX, out))
 		nothing_print(s, out);
