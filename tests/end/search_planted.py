@@ -92,6 +92,45 @@ int main(int argc, char **argv)
 }
 '''
 
+# both threads run all of it, and one of them waits for the other
+TURNS = r'''
+#include <pthread.h>
+#include <time.h>
+#define KEPT __attribute__((noinline, noclone, noipa))
+static volatile int turn;
+static volatile double sink;
+''' + WORK + r'''KEPT void take_turn(int lane, int round)
+{
+	if (lane == 0) {
+		work(.01);
+		turn++;
+	} else {
+		while (turn <= round)
+			__builtin_ia32_pause();
+	}
+}
+KEPT void rounds(int lane)
+{
+	for (int i = 0; i < 20; i++) {
+		take_turn(lane, i);
+		work(.01);
+	}
+}
+static void *other(void *none)
+{
+	rounds(1);
+	return none;
+}
+int main(void)
+{
+	pthread_t thread;
+	pthread_create(&thread, NULL, other, NULL);
+	rounds(0);
+	pthread_join(thread, NULL);
+	return 0;
+}
+'''
+
 # what first and second call is the same function; second waits by itself, too, where it is told so
 SHARED = r'''
 #include <stdlib.h>
@@ -604,6 +643,14 @@ def threads(t):
     t.equal(wrong, [], 'a program that only works waits for nobody')
 
 
+def turns(t):
+    """Where one of two threads waits actively, and the other one works."""
+    app = t.compile(TURNS, '-g', '-O1', '-pthread', output='./turns')
+    t.run('record', '-q', '--clock', '1000', '-o', 'turns.run', '--', app)
+    rows = properties(t, 'turns.run')
+    t.equal({r['function'] for r in leaves(rows, 'SpinWait')}, {'take_turn'}, 'an active wait is where it is, also where the other thread works there')
+
+
 def leaves(rows, property):
     return [r for r in rows if r['property'] == property and not r['refined']]
 
@@ -792,6 +839,7 @@ def main():
     off_cpu(t)
     kinds(t)
     threads(t)
+    turns(t)
     shared_callees(t)
     tail_calls(t)
     own_loops(t)

@@ -1,7 +1,9 @@
 /*
  * Which part of a region's time lies inside which others. A function that several call is inside each of
  * them in part: stacks tell how much, by CPU time for what samples alone give, by blocked time for what
- * blocked calls give, else by both. Tables alone have no stacks: there regions hang on their parents.
+ * blocked calls give, else by both; and of active waits and MPI by the stacks that are in it, as one
+ * caller may wait in a function that another one works in. Tables alone have no stacks: there regions
+ * hang on their parents.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,12 +12,19 @@
 #include "base/alloc.h"
 #include "search/engine/parts.h"
 
+/* Which stacks a property's loss is of. */
+enum group { ANY, SPINNING, IN_MPI, GROUPS };
+
+struct grouped {
+	struct sn_stack_time of[GROUPS];
+};
+
 struct sn_nesting {
 	const struct sn_search *search;
 	struct sn_map asked; /* regions that findings are at */
 	struct sn_map
 		pairs; /* outer << 32 | inner -> place in `times`; both the same: all of the region's */
-	SN_VEC(struct sn_stack_time) times;
+	SN_VEC(struct grouped) times;
 };
 
 static uint64_t pair_of(uint32_t outer, uint32_t inner)
@@ -23,18 +32,30 @@ static uint64_t pair_of(uint32_t outer, uint32_t inner)
 	return (uint64_t)outer << 32 | inner;
 }
 
-static void time_add(struct sn_nesting *n, uint32_t outer, uint32_t inner,
+static void time_add(struct sn_nesting *n, uint32_t outer, uint32_t inner, enum group group,
 		     const struct sn_stack_time *time)
 {
 	bool is_new;
 	uint64_t *place = sn_map_put(&n->pairs, pair_of(outer, inner), &is_new);
+	struct grouped *times;
 
 	if (is_new) {
 		*place = n->times.count;
-		sn_vec_push(&n->times, (struct sn_stack_time){ 0 });
+		sn_vec_push(&n->times, (struct grouped){ 0 });
 	}
-	n->times.items[*place].cpu_ns += time->cpu_ns;
-	n->times.items[*place].blocked_ns += time->blocked_ns;
+	times = &n->times.items[*place];
+	for (int g = 0; g < GROUPS; g++)
+		if (g == ANY || g == (int)group) {
+			times->of[g].cpu_ns += time->cpu_ns;
+			times->of[g].blocked_ns += time->blocked_ns;
+		}
+}
+
+static enum group group_of_activity(uint8_t activity)
+{
+	return activity == SN_ACTIVITY_SPIN	     ? SPINNING
+	       : activity >= SN_ACTIVITY_MPI_BARRIER ? IN_MPI
+						     : ANY;
 }
 
 static void stack_add(struct sn_nesting *n, const struct sn_recorded *r, uint32_t stack)
@@ -48,7 +69,8 @@ static void stack_add(struct sn_nesting *n, const struct sn_recorded *r, uint32_
 	for (uint32_t i = 0; i < facts->count; i++)
 		for (uint32_t k = 0; k <= i && sn_map_get(&n->asked, regions[i]); k++)
 			if (sn_map_get(&n->asked, regions[k]))
-				time_add(n, regions[k], regions[i], time);
+				time_add(n, regions[k], regions[i],
+					 group_of_activity(facts->activity), time);
 }
 
 static void recorded_add(struct sn_nesting *n, const struct sn_recorded *r)
@@ -90,6 +112,7 @@ void sn_nesting_free(struct sn_nesting *n)
 /* Which times a property's loss is of. */
 struct kinds {
 	bool has_cpu, has_blocked;
+	enum group group;
 };
 
 static struct kinds kinds_of(const struct sn_property *property)
@@ -100,6 +123,10 @@ static struct kinds kinds_of(const struct sn_property *property)
 		const struct sn_metric *metric = property->requests.items[i].metric;
 		bool has_waits = false, has_samples = false;
 
+		if (!strcmp(metric->name, "spin"))
+			kinds.group = SPINNING;
+		else if (!strncmp(metric->name, "mpi_", strlen("mpi_")))
+			kinds.group = IN_MPI;
 		for (size_t k = 0; k < metric->needs.count; k++) {
 			has_waits |= !strcmp(metric->needs.items[k], "waits");
 			has_samples |= !strcmp(metric->needs.items[k], "samples");
@@ -116,7 +143,7 @@ static double time_of(const struct sn_nesting *n, struct kinds kinds, uint32_t o
 		      uint32_t inner)
 {
 	const uint64_t *place = sn_map_get(&n->pairs, pair_of(outer, inner));
-	const struct sn_stack_time *time = place ? &n->times.items[*place] : NULL;
+	const struct sn_stack_time *time = place ? &n->times.items[*place].of[kinds.group] : NULL;
 
 	return time ? (kinds.has_cpu ? (double)time->cpu_ns : 0) +
 			       (kinds.has_blocked ? (double)time->blocked_ns : 0)
@@ -146,6 +173,10 @@ double sn_nesting_share(const struct sn_nesting *n, const struct sn_property *pr
 	if (inner == SN_ALL)
 		return 0;
 	all = time_of(n, kinds, inner, inner);
+	if (!(all > 0) && kinds.group != ANY) { /* a trace has what no sample met */
+		kinds.group = ANY;
+		all = time_of(n, kinds, inner, inner);
+	}
 	if (!(all > 0)) /* on no stack: by the way that is known */
 		return is_on_path(n->search, outer, inner);
 	inside = time_of(n, kinds, outer, inner);
