@@ -77,7 +77,7 @@ const Listed = (view) => ({ chunks, filter, matcher }) => {
 	</>;
 };
 
-// Few rows whose last column is a sentence: it stands below its row, as long as it is.
+// Few rows whose last column is a sentence: it stands below its row, as long as it is. Severities, of one unit, have bars.
 const Sentences = (view) => ({ chunks, matcher }) => {
 	const x = chunks['view-' + view.name], columns = view.columns.map((c) => tableColumn(c, x, matcher)), last = columns.pop();
 	return <>
@@ -85,7 +85,7 @@ const Sentences = (view) => ({ chunks, matcher }) => {
 		<section class="panel"><div class="scroll"><table class="small told">
 			<Headings columns={columns} />
 			<tbody>{sorted(view, x, matcher, view.sort).map((i) => <Fragment key={i}>
-				<tr>{columns.map((c) => <td key={c.key} class={c.num ? 'num' : ''}>{c.num ? c.render(i) : visible(x[c.key].at(i))}</td>)}</tr>
+				<tr>{columns.map((c) => <td key={c.key} class={c.num ? c.key === 'severity' ? 'num drawn' : 'num' : ''}>{c.num ? c.render(i) : visible(x[c.key].at(i))}</td>)}</tr>
 				{x[last.key].at(i) && <tr class="why"><td class="wrap dim" colSpan={columns.length}>{visible(x[last.key].at(i))}</td></tr>}</Fragment>)}</tbody></table></div><div class="foot">of the whole run, whatever the filter</div></section>
 	</>;
 };
