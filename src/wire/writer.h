@@ -2,9 +2,10 @@
  * Writes records into a mapped data file (wire/data.h). Header-only, no libc: the runtime uses it
  * in signal handlers, the outside sampler in an ordinary program.
  *
- * A struct sn_writer belongs to one thread. It is not reentrant: the runtime keeps a flag so that a
- * handler that interrupts a writer leaves it alone. struct sn_writer_file is shared by all threads
- * of the process and lock-free.
+ * A struct sn_writer belongs to one thread. Of two copies that are written to, one writes over what the other
+ * has committed, so there is never a second. It is not reentrant: the runtime keeps a flag so that a handler that interrupts a
+ * writer leaves it alone, and who cannot wait steps aside (sn_writer_step_aside). struct sn_writer_file is
+ * shared by all threads of the process and lock-free.
  */
 #ifndef SN_WIRE_WRITER_H
 #define SN_WIRE_WRITER_H
@@ -150,6 +151,23 @@ static inline void sn_writer_release(struct sn_writer *writer)
 	    writer->used_bytes + SN_CHUNK_WORTH_KEEPING_BYTES <= SN_DATA_CHUNK_BYTES)
 		sn_writer_push_half_full(writer->file, writer->chunk->index);
 	writer->chunk = NULL;
+}
+
+/** For who may have interrupted the writer between any two of its instructions, and has to write at once:
+ * what follows goes to a chunk of its own. Gives what sn_writer_step_back wants. */
+static inline struct sn_writer sn_writer_step_aside(struct sn_writer *writer)
+{
+	struct sn_writer interrupted = *writer;
+	writer->chunk = NULL;
+	return interrupted;
+}
+
+/** The interrupted writer goes on where it was. */
+static inline void sn_writer_step_back(struct sn_writer *writer,
+				       const struct sn_writer *interrupted)
+{
+	sn_writer_release(writer);
+	*writer = *interrupted;
 }
 
 /** Writes a sample. False if there was no room: the caller carries cpu_ns to the next one. */

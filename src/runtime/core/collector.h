@@ -78,7 +78,8 @@ struct sn_collector {
 	/** The calling thread ends, and has not been accounted for. */
 	void (*thread_end)(struct sn_thread *self, int64_t now_ns);
 	/** Writes what is left of a thread: of the caller that ends (`is_ending`), or, when the image
-	 *  ends, of any. What was written is not left: an exec that fails goes on, and ends again. */
+	 *  ends, of any. Of the caller `writer` is that of its block. What was written is not left: an exec that
+	 *  fails goes on, and ends again. */
 	void (*account)(struct sn_thread *thread, struct sn_writer *writer, int64_t now_ns,
 			bool is_ending);
 	/** Adds to the header's counts what measuring the caller has cost so far, by its context

@@ -230,7 +230,9 @@ static void before_exec(int folder_fd, const char *path)
 	note_exec(folder_fd, path, 0, 0);
 	sn_finish(SN_DATA_EXECED, -1);
 	if (!sn_state->is_sealed) {
-		sn_collect_pause(sn_self);
+		struct sn_held held = sn_hold(sn_self);
+		sn_collect_pause(sn_self); /* writes what no signal has told of */
+		sn_let_go(sn_self, &held);
 		sn_signals_before_exec(sn_self);
 	}
 }

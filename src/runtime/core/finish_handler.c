@@ -30,21 +30,18 @@ static void write_end_times(void)
 /* Threads that are still alive when the process ends: what they used until now. */
 static void account_for(struct sn_thread *thread, struct sn_thread *self, int64_t now_ns)
 {
-	struct sn_writer writer = { .file = &sn_state->file,
-				    .thread_index = thread->index,
-				    .tid = thread->tid };
+	struct sn_writer of_another = { .file = &sn_state->file,
+					.thread_index = thread->index,
+					.tid = thread->tid };
+	struct sn_writer *writer = thread == self ? &self->writer : &of_another;
 	uint32_t live = 1;
 
 	if (!atomic_compare_exchange_strong(&thread->is_live, &live, 2))
 		return;
-	if (thread == self)
-		writer = self->writer;
-	sn_collect_account(thread, &writer, now_ns, false);
-	sn_thread_write_account(thread, &writer, SN_RECORD_THREAD_END, now_ns);
-	if (thread == self)
-		self->writer = writer;
-	else
-		sn_writer_release(&writer);
+	sn_collect_account(thread, writer, now_ns, false);
+	sn_thread_write_account(thread, writer, SN_RECORD_THREAD_END, now_ns);
+	if (thread != self)
+		sn_writer_release(writer);
 }
 
 /* Threads that have told us their end, but are not gone yet: on a busy machine many, and a main
@@ -101,8 +98,7 @@ void sn_finish(enum sn_data_state state, int code)
 		atomic_store_explicit(&sn_header()->state, state, memory_order_release);
 		return;
 	}
-	if (self)
-		atomic_store_explicit(&self->busy, 1, memory_order_relaxed);
+	struct sn_held held = sn_hold(self);
 	if (!sn_state->is_sealed)
 		sn_count_raw_threads();
 	int64_t now_ns = sn_now_ns();
@@ -120,8 +116,7 @@ void sn_finish(enum sn_data_state state, int code)
 	write_end_times();
 	sn_count_overhead(now_ns);
 	atomic_store_explicit(&sn_header()->state, state, memory_order_release);
-	if (self)
-		atomic_store_explicit(&self->busy, 0, memory_order_relaxed);
+	sn_let_go(self, &held);
 }
 
 void sn_finish_early(const char *why)

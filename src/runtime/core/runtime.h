@@ -220,6 +220,39 @@ static inline void sn_leave(struct sn_thread *self)
 	atomic_store_explicit(&self->busy, 0, memory_order_relaxed);
 }
 
+/** What the caller of sn_hold has interrupted. */
+struct sn_held {
+	struct sn_writer writer;
+	bool is_nested;
+};
+
+/** Enters our own code where it cannot be put off: the process ends or becomes another program, perhaps in a
+ *  handler of the program's that has interrupted our own code. That one's record, which may be half written,
+ *  is left alone. `self` may be NULL. Not for callers that hold the thread themselves. */
+static inline struct sn_held sn_hold(struct sn_thread *self)
+{
+	struct sn_held held = { .is_nested = false };
+
+	if (!self)
+		return held;
+	held.is_nested = atomic_exchange_explicit(&self->busy, 1, memory_order_relaxed) != 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (held.is_nested)
+		held.writer = sn_writer_step_aside(&self->writer);
+	return held;
+}
+
+/** The end of it. */
+static inline void sn_let_go(struct sn_thread *self, const struct sn_held *held)
+{
+	if (!self)
+		return;
+	if (held->is_nested)
+		sn_writer_step_back(&self->writer, &held->writer);
+	else
+		sn_leave(self);
+}
+
 static inline bool sn_is_paused(void)
 {
 	return atomic_load_explicit(&sn_header()->is_paused, memory_order_relaxed) != 0;

@@ -133,8 +133,11 @@ void sn_seccomp_prepare(const struct sock_fprog *program)
 {
 	if (!sn_is_active() || sn_state->is_sealed)
 		return;
-	if (program && !allows_sigreturn(program))
+	if (program && !allows_sigreturn(program)) {
+		struct sn_held held = sn_hold(sn_self);
 		sn_collect_pause_all();
+		sn_let_go(sn_self, &held);
+	}
 	if (sn_self)
 		sn_collect_seal(sn_self);
 	/* from here on no handler makes a call, though the filter comes a moment later */

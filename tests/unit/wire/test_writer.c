@@ -115,6 +115,57 @@ TEST(text_is_cut_not_dropped)
 	free(file.base);
 }
 
+/* A handler that cannot wait, between the reserving of a record and its end. */
+TEST(a_nested_record_leaves_the_half_written_one_alone)
+{
+	struct sn_writer_file file = file_new(CHUNKS);
+	struct sn_writer writer = { .file = &file, .thread_index = 0 };
+	struct seen seen[1] = { { 0 } };
+
+	for (int i = 0; i < 1000; i++) {
+		uint32_t bytes = sizeof(struct sn_record_unmap);
+		struct sn_record_unmap *record = sn_writer_reserve(&writer, bytes, i);
+		record->header = (struct sn_record_header){ .type = SN_RECORD_UNMAP,
+							    .size_bytes = (uint16_t)bytes };
+		struct sn_writer interrupted = sn_writer_step_aside(&writer);
+		CHECK(sn_writer_sample(&writer, i, 1, 1, 0, 0));
+		CHECK(sn_writer_text(&writer, i, SN_TEXT_WARNING, "nested", 6));
+		sn_writer_step_back(&writer, &interrupted);
+		record->time_ns = i;
+		record->load_start = record->load_end = UINT64_MAX;
+		sn_writer_commit(&writer, bytes);
+	}
+	walk(&file, seen);
+	CHECK_INT(seen[0].samples, 1000);
+	CHECK_INT(seen[0].texts, 1000);
+	CHECK_INT(seen[0].unknown, 1000);
+	CHECK_INT(seen[0].damaged, 0);
+	CHECK(sn_writer_header(&file)->next_chunk <=
+	      1000 * 100 / 7000 + 4); /* both go on in theirs */
+	free(file.base);
+}
+
+/* Wherever the writer is when it is interrupted, even as it goes from chunk to chunk. */
+TEST(a_nested_record_may_fall_between_chunks)
+{
+	struct sn_writer_file file = file_new(CHUNKS);
+	struct sn_writer writer = { .file = &file, .thread_index = 0 };
+	struct seen seen[1] = { { 0 } };
+
+	CHECK(sn_writer_sample(&writer, 1, 1, 1, 0, 0));
+	struct sn_writer before = writer;
+	writer.chunk = sn_writer_chunk(&file, sn_writer_draw_chunk(&file));
+	struct sn_writer interrupted = sn_writer_step_aside(&writer);
+	CHECK(sn_writer_sample(&writer, 2, 1, 1, 0, 0));
+	sn_writer_step_back(&writer, &interrupted);
+	CHECK_INT(writer.used_bytes, before.used_bytes);
+	CHECK(writer.chunk == interrupted.chunk);
+	walk(&file, seen);
+	CHECK_INT(seen[0].samples, 2);
+	CHECK_INT(seen[0].damaged, 0);
+	free(file.base);
+}
+
 /* Many short threads share the chunks that earlier ones left half full. */
 struct job {
 	struct sn_writer_file *file;
