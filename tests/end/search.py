@@ -407,9 +407,10 @@ def ranks(t):
     t.check(all(abs(r['evidence']['seconds'] - r['severity'] * lanes) < 1e-6 for r in rows(found, 'MPIExcessive', 'exchange')
                 if r['processes'] == '0-1'), 'seconds of several ranks are those of all, as is the severity',
             [(r['severity'], r['evidence']) for r in found['properties'] if r['processes'] == '0-1'])
-    of_all = [(b[0], line) for b in blocks(text) for line in b[1:] if re.search(r' \) \d', line)]
-    t.check(any(first.endswith('ranks 0') for first, _ in of_all) and all(line.endswith(' of all ranks') != first.endswith('ranks 0-1') for first, line in of_all),
-            'numbers along a path that are not of the row\'s ranks say so', of_all)
+    first_numbers = [(b[0], next(line for line in b[1:] if re.search(r' \) \d', line))) for b in blocks(text) if any(re.search(r' \) \d', line) for line in b[1:])]
+    t.check(any(first.endswith('ranks 0') for first, _ in first_numbers) and
+            all(line.endswith(' of all ranks') != first.endswith('ranks 0-1') for first, line in first_numbers),
+            'numbers along a path that are not of the row\'s ranks say so', first_numbers)
     several = [r for r in found['properties'] if r['processes'] == '0-1' and not r['refined']]
     t.check(not several or re.search(r' \((sums are of all 2, the rest is of rank [01], the severest|of all 2 ranks together)\)', text), 'what is said of several ranks says whose numbers it has', text)
 
@@ -422,6 +423,14 @@ def blocked(t):
     t.check(waits and .45 < waits[0]['evidence']['seconds'], 'blocked for 0.5 s in a read', found['properties'][:2])
     t.check(waits and 'waits' in waits[0]['sources'] and 0 < waits[0]['confidence'] < 1,
             'which was timed, as sure as the clock is', waits[:1])
+
+
+def several_programs(t):
+    """Of processes that run several programs a row says which one it is about."""
+    app = t.compile(READER, '-O1', '-g', output='./reader')
+    t.run('record', '-q', '-o', 'several.run', '--', 'sh', '-c', f'{app} & {app}; wait')
+    text = t.run('search', '-e', 'several.run', '--threshold', '.01').stdout
+    t.check(re.search(r'processes [\d,-]+ \(reader\)$', text, re.M), 'the program of a process is named', text)
 
 
 def divisions(t):
@@ -448,6 +457,7 @@ def main():
     strategies(t, reference)
     ranks(t)
     blocked(t)
+    several_programs(t)
     divisions(t)
     t.done()
 

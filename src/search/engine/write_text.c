@@ -72,8 +72,10 @@ static void path_print(const struct sn_search *s, const struct sn_finding *f, FI
 		sn_text_clear(&line);
 		sn_text_add_repeated(&line, ' ', 10 + i);
 		region_print(&s->recorded->tables->members[SN_KEY_REGION].items[path[i]], &line);
-		if (!isnan(severity) && (!is_exclusive || i + 1 == count))
+		if (!isnan(severity) && (!is_exclusive || i + 1 == count)) {
 			sn_text_addf(&line, " %.3f%s", severity, whose);
+			whose = ""; /* the others are of the same */
+		}
 		fprintf(out, "%s\n", line.chars);
 	}
 	if (f->what.data != SN_ALL) {
@@ -99,6 +101,28 @@ static void interval_print(const struct sn_search *s, const struct sn_finding *f
 			sn_finding_may_be_nothing(f) ? ": it may as well be nothing" : "");
 }
 
+/* What the processes of a row run, where they are no ranks of one program: " (redis-server, redis-benchmark)". */
+static void programs_add(const struct sn_finding *f, struct sn_text *out)
+{
+	const struct sn_recorded *r = f->recorded;
+	const struct sn_experiment *e = r->profile && !r->has_ranks ? r->profile->experiment : NULL;
+	struct sn_interner names = { 0 };
+
+	for (size_t p = 0; e && p < e->processes.count; p++)
+		for (size_t i = 0; i < f->members.count && e->processes.items[p].program; i++)
+			if (f->members.items[i].process == r->process_members[p])
+				sn_intern_string(&names,
+						 sn_base_name(e->processes.items[p].program));
+	for (uint32_t n = 0; n < names.strings.count; n++) {
+		const char *name = sn_interned_chars(&names, n);
+
+		sn_text_add(out, n ? ", " : " (");
+		sn_text_add_printable(out, name, strlen(name));
+	}
+	sn_text_add(out, names.strings.count ? ")" : "");
+	sn_interner_free(&names);
+}
+
 static void finding_print(const struct sn_search *s, const struct sn_finding *f, FILE *out)
 {
 	const struct sn_property *property = sn_finding_property(s, f);
@@ -110,6 +134,8 @@ static void finding_print(const struct sn_search *s, const struct sn_finding *f,
 	if (processes && f->recorded->tables->members[SN_KEY_PROCESS].count > 1)
 		sn_search_set_print(f->recorded->tables->members[SN_KEY_PROCESS].items, processes,
 				    f->members.count, &set);
+	if (set.chars)
+		programs_add(f, &set);
 	fprintf(out, "  %.3f   %s%s   confidence %.2f%s%s\n", f->severity,
 		s->options.severity == SN_SEVERITY_RATE && !sn_search_is_locator(property)
 			? sn_finding_unit(s, f) == SN_SEVERITY_RATE ? "rate   " : "lost   "
