@@ -25,7 +25,6 @@ struct sorting {
 	struct sn_evidence *out;
 	uint64_t *memory_ns, *io_ns, *compute_ns, *spin_ns; /* by function */
 	uint64_t *loop_ns;				    /* computing, by loop */
-	uint64_t *mpi_ns;				    /* waiting actively, by stack */
 	uint64_t *unknown_ns;				    /* by module */
 	struct sn_variants_list variants;
 };
@@ -99,9 +98,7 @@ static void stack_sort(struct sorting *s, uint32_t stack, const struct sn_weight
 	if (module == SN_MODULE_CLASS_SONDE)
 		return; /* what measuring took is no time of the program */
 	if (class->is_spin) {
-		if (class->user == SN_CATEGORY_MPI)
-			s->mpi_ns[stack] = weight->cpu_ns;
-		else if (class->user != SN_CATEGORY_OPENMP)
+		if (class->user != SN_CATEGORY_MPI && class->user != SN_CATEGORY_OPENMP)
 			s->spin_ns[leaf->function] += weight->cpu_ns;
 		spin_sort(s->out, class->user, seconds);
 	} else if (class->user == SN_CATEGORY_MEMORY) {
@@ -154,32 +151,6 @@ static void unknown_find(const struct sorting *s)
 				       e->modules.items[best].kind == SN_MODULE_UNKNOWN;
 	if (maker)
 		s->out->unknown_names_by = maker->names;
-}
-
-/* The call of MPI that spins most: the library's outermost function, and who called it. */
-static void mpi_find(const struct sorting *s)
-{
-	const struct sn_program *program = s->profile->program;
-	struct sn_evidence_place *out = &s->out->pauses[SN_PAUSE_MPI];
-	uint32_t best = 0;
-
-	for (uint32_t stack = 1; stack < program->stack_count; stack++)
-		if (s->mpi_ns[stack] > s->mpi_ns[best])
-			best = stack;
-	if (!s->mpi_ns[best])
-		return;
-	out->seconds = (double)s->mpi_ns[best] / 1e9;
-	for (size_t i = program->first_frame[best]; i < program->first_frame[best + 1]; i++) {
-		const struct sn_program_place *place =
-			&program->places.items[program->frame_places[i]];
-
-		out->caller = program->functions.items[place->function].name;
-		if (out->what && program->module_classes[place->module] != SN_MODULE_CLASS_MPI)
-			return;
-		if (program->module_classes[place->module] == SN_MODULE_CLASS_MPI)
-			out->what = out->caller;
-	}
-	out->caller = NULL;
 }
 
 /* ---- hot places ---- */
@@ -344,7 +315,6 @@ static void sorting_free(struct sorting *s)
 	free(s->compute_ns);
 	free(s->spin_ns);
 	free(s->loop_ns);
-	free(s->mpi_ns);
 	free(s->unknown_ns);
 	sn_variants_free(&s->variants);
 }
@@ -365,7 +335,6 @@ static void cpu_time_sort(const struct sn_summary *summary, const struct sn_mach
 		.compute_ns = sn_alloc_zeroed(functions, sizeof(uint64_t)),
 		.spin_ns = sn_alloc_zeroed(functions, sizeof(uint64_t)),
 		.loop_ns = sn_alloc_zeroed(program->loops.count + 1, sizeof(uint64_t)),
-		.mpi_ns = sn_alloc_zeroed(program->stack_count + 1, sizeof(uint64_t)),
 		.unknown_ns =
 			sn_alloc_zeroed(profile->experiment->modules.count + 1, sizeof(uint64_t)),
 	};
@@ -375,7 +344,6 @@ static void cpu_time_sort(const struct sn_summary *summary, const struct sn_mach
 	place_of_most(program, s.memory_ns, &out->memory);
 	place_of_most(program, s.io_ns, &out->io);
 	place_of_most(program, s.spin_ns, &out->spin);
-	mpi_find(&s);
 	unknown_find(&s);
 	if (summary->structures)
 		sn_variants_find(profile, summary->structures, &s.variants);

@@ -7,6 +7,17 @@
 /** The part of the evidence on time off CPUs: pauses, waiting for a CPU, own workers. It comes
  * last, as it needs the CPU time by kind. */
 void sn_evidence_find_time(struct sn_summary *summary, struct sn_evidence *out);
+/** What a stack in MPI waits for, if it waits. */
+enum sn_mpi_call {
+	SN_MPI_CALL_NONE,  /* no call of the program: a daemon, a thread of the library's own */
+	SN_MPI_CALL_RANKS, /* other ranks */
+	SN_MPI_CALL_START, /* MPI itself: MPI_Init, MPI_Init_thread, MPI_Finalize */
+};
+/** summary/mpi_calls.c. */
+enum sn_mpi_call sn_mpi_call_of(const struct sn_program *program, uint32_t stack);
+/** summary/mpi_calls.c: in which calls of MPI the threads at work wait most: asleep
+ * (`pauses[SN_PAUSE_MPI]` and `SN_PAUSE_MPI_START`), asleep and actively (`mpi`). */
+void sn_evidence_find_mpi_calls(struct sn_summary *summary, struct sn_evidence *out);
 /** summary/mpi.c: waiting for other ranks, where MPI was traced. */
 void sn_evidence_find_mpi(struct sn_summary *summary, struct sn_evidence *out);
 /** summary/traced.c: whom waiters wait for, where locks were traced. */

@@ -79,21 +79,6 @@ static int64_t wait_end(const struct sn_wait *wait)
 
 /* ---- what a wait is for ---- */
 
-/* Whether the program called MPI: a daemon or a thread of the library's own waits for no rank. */
-static bool is_mpi_call(const struct sn_program *program, uint32_t stack)
-{
-	static const char *const prefixes[] = { "MPI_", "PMPI_", "mpi_", "pmpi_" };
-
-	for (size_t i = program->first_frame[stack]; i < program->first_frame[stack + 1]; i++) {
-		uint32_t f = program->places.items[program->frame_places[i]].function;
-
-		for (size_t k = 0; k < sizeof(prefixes) / sizeof(*prefixes); k++)
-			if (sn_starts_with(program->functions.items[f].linkage_name, prefixes[k]))
-				return true;
-	}
-	return false;
-}
-
 static int pause_of(const struct sn_program *program, uint32_t stack, uint32_t kind)
 {
 	static const int plain[SN_WAIT_KINDS] = {
@@ -102,12 +87,13 @@ static int pause_of(const struct sn_program *program, uint32_t stack, uint32_t k
 		[SN_WAIT_SLEEP] = SN_PAUSE_SLEEP,  [SN_WAIT_CHILD] = SN_PAUSE_CHILD,
 		[SN_WAIT_OTHER] = SN_PAUSE_SIGNAL, [SN_WAIT_JOIN] = WAIT_JOIN,
 	};
+	enum sn_mpi_call call = sn_mpi_call_of(program, stack);
 	const char *name;
 
 	stack = stack < program->stack_count ? stack : program->stack_count;
 	name = program->functions.items[sn_program_leaf(program, stack)->function].linkage_name;
-	if (program->classes[stack].user == SN_CATEGORY_MPI && is_mpi_call(program, stack))
-		return SN_PAUSE_MPI;
+	if (call != SN_MPI_CALL_NONE)
+		return call == SN_MPI_CALL_START ? SN_PAUSE_MPI_START : SN_PAUSE_MPI;
 	if (program->classes[stack].user == SN_CATEGORY_OPENMP)
 		return SN_PAUSE_OPENMP;
 	if (kind == SN_WAIT_CONDITION && strstr(name, "barrier"))
@@ -473,6 +459,8 @@ static void places_find(const struct sn_summary *s, struct sn_evidence *out)
 			place.file = sn_base_name(program->lines.items[g->line].file);
 			place.line = program->lines.items[g->line].line;
 		}
+		if (pause == SN_PAUSE_MPI || pause == SN_PAUSE_MPI_START)
+			continue; /* several sites make one call */
 		if (pause < SN_PAUSES && place.seconds > out->pauses[pause].seconds)
 			out->pauses[pause] = place;
 		if (pause == SN_PAUSE_CHILD)
@@ -507,6 +495,7 @@ void sn_evidence_find_time(struct sn_summary *summary, struct sn_evidence *out)
 	out->pauses_s[SN_PAUSE_UNTRACED] += capped_s(s, s->untraced, out->cpus);
 	cpu_waits_find(s, out);
 	places_find(summary, out);
+	sn_evidence_find_mpi_calls(summary, out);
 	for (int i = 0; i < SN_PAUSES; i++)
 		account += out->pauses_s[i];
 	if (isnan(out->threads_s)) /* what is known of it */

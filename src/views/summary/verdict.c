@@ -132,6 +132,17 @@ static bool is_plain_queue(const struct sn_evidence *e)
 	       e->wait_own_s < e->cpu_s;
 }
 
+/* One pause, or two of one cause; the place is that of the larger. */
+static void tell_pause(struct causes *causes, enum sn_cause_id id, enum sn_pause one,
+		       enum sn_pause other, double more_s)
+{
+	const struct sn_evidence *e = causes->evidence;
+	double first = sn_known(e->pauses_s[one]),
+	       second = one == other ? 0 : sn_known(e->pauses_s[other]);
+
+	tell(causes, id, first + second + more_s, &e->pauses[second > first ? other : one]);
+}
+
 /* Where there are more threads than CPUs, waiting for a CPU, spinning, and waiting at barriers for
  * threads that have none are one cause. */
 static void tell_cpus(struct causes *causes, const struct sn_evidence *e)
@@ -145,7 +156,7 @@ static void tell_cpus(struct causes *causes, const struct sn_evidence *e)
 	} else if (is_oversubscribed(e)) {
 		tell(causes, SN_CAUSE_OVERSUBSCRIBED, own + spin + mpi + sn_verdict_barriers_s(e),
 		     NULL);
-		mpi = 0;
+		mpi = 0;	      /* told above: what is left of it is asleep */
 	} else if (e->openmp_words) { /* by events: spinning and sleeping threads alike */
 		tell(causes, SN_CAUSE_OPENMP, e->openmp_wait_s, NULL);
 		tell(causes, SN_CAUSE_SPIN, sn_known(e->spin_lock_s), NULL);
@@ -156,20 +167,10 @@ static void tell_cpus(struct causes *causes, const struct sn_evidence *e)
 	}
 	tell(causes, SN_CAUSE_MPI,
 	     e->is_mpi_traced ? e->mpi_wait_s : mpi + sn_known(e->pauses_s[SN_PAUSE_MPI]),
-	     &e->pauses[SN_PAUSE_MPI]);
+	     mpi > 0 ? &e->mpi : &e->pauses[SN_PAUSE_MPI]);
+	tell_pause(causes, SN_CAUSE_MPI_START, SN_PAUSE_MPI_START, SN_PAUSE_MPI_START, 0);
 	tell(causes, SN_CAUSE_OTHERS, others, NULL);
 	tell(causes, SN_CAUSE_JOBS, e->wait_jobs_s, NULL);
-}
-
-/* One pause, or two of one cause; the place is that of the larger. */
-static void tell_pause(struct causes *causes, enum sn_cause_id id, enum sn_pause one,
-		       enum sn_pause other, double more_s)
-{
-	const struct sn_evidence *e = causes->evidence;
-	double first = sn_known(e->pauses_s[one]),
-	       second = one == other ? 0 : sn_known(e->pauses_s[other]);
-
-	tell(causes, id, first + second + more_s, &e->pauses[second > first ? other : one]);
 }
 
 static void tell_pauses(struct causes *causes, const struct sn_evidence *e)

@@ -53,7 +53,8 @@ enum sn_pause {
 	SN_PAUSE_SLEEP,
 	SN_PAUSE_CHILD, /* of a child that was not measured */
 	SN_PAUSE_MPI,
-	SN_PAUSE_UNTRACED, /* blocked by the kernel's account, in no call that was traced */
+	SN_PAUSE_MPI_START, /* in MPI_Init and MPI_Finalize: nobody's lateness */
+	SN_PAUSE_UNTRACED,  /* blocked by the kernel's account, in no call that was traced */
 	SN_PAUSES
 };
 
@@ -113,6 +114,8 @@ struct sn_evidence {
 	bool data_is_sure;
 	double unsettled_s; /* of the hot places: they may compute or wait for data */
 	struct sn_evidence_place memory, io, spin; /* the function with most; spin: of its own */
+	struct sn_evidence_place
+		mpi; /* the call with most waiting for ranks, asleep and actively */
 	/* MPI, where it was traced: waiting for other ranks, all of it; most of it and what to do, in
 	 * words (NULL: nobody waited) */
 	bool is_mpi_traced;

@@ -11,6 +11,7 @@ static const double unsettled_least = 0.5; /* of the time in hot places */
 static const double partly_unsettled_least = 0.1;
 static const double kernel_least = 0.1;
 static const double uneven_least = 1.25;
+static const double nearly_all = 0.95;
 
 /* ---- words ---- */
 
@@ -505,12 +506,16 @@ static void child_remedy(const struct sn_evidence *e, const struct sn_cause *cau
 static void mpi_headline(const struct sn_evidence *e, const struct sn_cause *cause,
 			 struct sn_text *out)
 {
-	if (!e->mpi_words) {
-		pause_headline(e, cause, out);
+	sn_text_addf(out, "%s: %.1f %% of %s", sn_causes[cause->id].words,
+		     percent_of_time(e, cause->seconds), whose_time(e));
+	if (e->mpi_words) {
+		sn_text_addf(out, ", %s", e->mpi_words);
 		return;
 	}
-	sn_text_addf(out, "%s: %.1f %% of %s, %s", sn_causes[cause->id].words,
-		     percent_of_time(e, cause->seconds), whose_time(e), e->mpi_words);
+	if (cause->place->what && cause->place->seconds < nearly_all * cause->seconds)
+		sn_text_addf(out, ", %.0f %% of it",
+			     percent(cause->place->seconds, cause->seconds));
+	add_in(out, cause->place);
 }
 
 static void mpi_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
@@ -523,6 +528,16 @@ static void mpi_remedy(const struct sn_evidence *e, const struct sn_cause *cause
 	}
 	sn_text_add(out, "Compare the ranks' own work (sonde show processes): the one that works "
 			 "longest makes the others wait");
+}
+
+static void mpi_start_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
+			     struct sn_text *out)
+{
+	(void)e;
+	(void)cause;
+	sn_text_add(out,
+		    "It comes once a run, whatever the work: a longer run shows the work itself "
+		    "(mpirun, its daemons and all ranks are made ready in it)");
 }
 
 static void working_child_sentence(const struct sn_evidence *e, const struct sn_cause *cause,
@@ -724,6 +739,8 @@ const struct sn_cause_words sn_causes[SN_CAUSES] = {
 			    NULL },
 	[SN_CAUSE_MPI] = { SN_VERDICT_MPI_WAIT, true, false, mpi_headline, mpi_headline, mpi_remedy,
 			   "Waiting for other ranks" },
+	[SN_CAUSE_MPI_START] = { SN_VERDICT_MPI_WAIT, true, false, pause_headline, pause_headline,
+				 mpi_start_remedy, "Starting and ending MPI" },
 	[SN_CAUSE_OTHERS] = { SN_VERDICT_WAITING_FOR_CPU, true, false, others_headline,
 			      others_headline, others_remedy, NULL },
 	[SN_CAUSE_JOBS] = { SN_VERDICT_WAITING_FOR_CPU, false, false, jobs_sentence, jobs_sentence,

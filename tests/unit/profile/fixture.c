@@ -91,6 +91,10 @@ static const struct stretch stretches[] = {
 	{ LIBC, 0x2000, 0x2100, 0x2000, "write", NULL, 0, 0, NULL, 0, { -1 } },
 	{ LIBGOMP, 0x1000, 0x1010, 0x1000, "GOMP_barrier", NULL, 0, 0, NULL, 0, { -1 } },
 	{ LIBGOMP, 0x1010, 0x1020, 0x1000, "GOMP_barrier", NULL, 0, 0, NULL, 0, { 6, -1 } },
+	{ LIBMPI, 0x1000, 0x1100, 0x1000, "PMPI_Init", NULL, 0, 0, NULL, 0, { -1 } },
+	{ LIBMPI, 0x2000, 0x2100, 0x2000, "PMPI_Sendrecv", NULL, 0, 0, NULL, 0, { -1 } },
+	{ LIBMPI, 0x3000, 0x3100, 0x3000, "PMPI_Recv", NULL, 0, 0, NULL, 0, { -1 } },
+	{ LIBMPI, 0x4000, 0x4100, 0x4000, "ompi_mpi_finalize", NULL, 0, 0, NULL, 0, { -1 } },
 };
 
 static void resolved_fill(const struct stretch *s, struct sn_resolved *out)
@@ -144,6 +148,16 @@ void fixture_begin(struct fixture *f)
 		sn_vec_push(&f->experiment->modules, module);
 	}
 	fixture_add_thread(f, fixture_add_process(f, 100), 100, "app");
+}
+
+void fixture_add_mpi(struct fixture *f)
+{
+	struct sn_module module = { .path = "/usr/lib/libmpi.so.40",
+				    .name = "libmpi.so.40",
+				    .build_id = "ee",
+				    .kind = SN_MODULE_FILE };
+
+	sn_vec_push(&f->experiment->modules, module);
 }
 
 uint32_t fixture_add_process(struct fixture *f, int32_t pid)

@@ -18,7 +18,7 @@
 #include "experiment/experiment.h"
 #include "profile/profile.h"
 
-enum { APP, LIBM, LIBC, LIBGOMP, FIXTURE_MODULES };
+enum { APP, LIBM, LIBC, LIBGOMP, FIXTURE_MODULES, LIBMPI = FIXTURE_MODULES };
 
 enum {
 	MAIN = 0x1000,
@@ -37,7 +37,11 @@ enum {
 	WRITE = 0x2004,
 	UNNAMED = 0x3004,
 	BARRIER = 0x1004,
-	BARRIER_SPIN = 0x1014
+	BARRIER_SPIN = 0x1014,
+	MPI_INIT = 0x1004,
+	MPI_SENDRECV = 0x2004,
+	MPI_RECV = 0x3004,
+	MPI_FINALIZE_TAIL = 0x4004
 };
 
 struct fixture {
@@ -47,6 +51,8 @@ struct fixture {
 	struct sn_profile *profile;
 };
 
+/** Adds LIBMPI: PMPI_Init, PMPI_Sendrecv, PMPI_Recv, ompi_mpi_finalize. */
+void fixture_add_mpi(struct fixture *f);
 /** One process, one thread (tid 100). */
 void fixture_begin(struct fixture *f);
 uint32_t fixture_add_process(struct fixture *f, int32_t pid);
