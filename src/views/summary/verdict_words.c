@@ -362,7 +362,6 @@ static void io_sentence(const struct sn_evidence *e, const struct sn_cause *caus
 {
 	size_t before = out->length;
 
-	(void)cause;
 	if (e->io_cpu_s >= SN_FINDING_LEAST * e->cpu_s) {
 		sn_text_addf(out, "I/O: %.1f %% of CPU time, most of it",
 			     percent(e->io_cpu_s, e->cpu_s));
@@ -372,6 +371,11 @@ static void io_sentence(const struct sn_evidence *e, const struct sn_cause *caus
 		add_io_part(e, out->length > before ? ", " : "I/O: ", SN_PAUSE_IO, out);
 	if (e->pauses_s[SN_PAUSE_POLL] >= SN_FINDING_LEAST * e->threads_s)
 		add_io_part(e, out->length > before ? ", " : "Events: ", SN_PAUSE_POLL, out);
+	if (out->length == before) { /* only together are they worth a finding */
+		sn_text_addf(out, "I/O: %.1f %% of %s, computing and waiting together",
+			     percent_of_time(e, cause->seconds), whose_time(e));
+		add_in(out, cause->place);
+	}
 	if (e->io_words)
 		sn_text_addf(out, "; of %.3g s in calls of input and output %s", e->io_traced_s,
 			     e->io_words);

@@ -539,6 +539,24 @@ TEST(traced_locks_and_files_are_named)
 	CHECK_STRING(finding(SN_VERDICT_IO_WAIT)->remedy, "Move more");
 }
 
+/* CPU time, waits for I/O and for events, none of which is a finding by itself. */
+TEST(io_that_is_a_finding_only_together_has_a_beginning)
+{
+	struct sn_evidence e = run_of(2);
+
+	e.cpu_s = 19;
+	e.compute_s = 18.7;
+	e.io_cpu_s = 0.3; /* each of the three is less than a fiftieth */
+	e.pauses_s[SN_PAUSE_IO] = e.pauses_s[SN_PAUSE_POLL] = 0.3;
+	e.io_traced_s = 0.26;
+	e.io_words = "70 % are in 9 calls of write on x";
+	decide(&e);
+	CHECK(finding(SN_VERDICT_IO_WAIT) != NULL);
+	tap_check(strncmp(finding(SN_VERDICT_IO_WAIT)->sentence, "I/O: ", 5) == 0 &&
+			  strstr(finding(SN_VERDICT_IO_WAIT)->sentence, "; of 0.26 s in calls"),
+		  __FILE__, __LINE__, finding(SN_VERDICT_IO_WAIT)->sentence);
+}
+
 TEST(a_finding_that_is_added_has_its_place_by_seconds)
 {
 	struct sn_answer some = { .count = 0 };
