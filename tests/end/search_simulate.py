@@ -125,7 +125,7 @@ def left_over(t):
         for r in (rows['NotRunning'], rows['Oversubscribed']):
             t.within(r['evidence']['seconds'], r['severity'] * r['members'] * 2, 1e-9, f'{r["property"]}: seconds are of all processes and phases')
         text = t.run('search', '--resume', 'over').stdout
-        t.check('beside what rows of more special properties say (sums are of all 5' in text and '4.80 s' in text, 'and the text says so', text)
+        t.check('beside what rows of more special properties say (of all 5 processes together)' in text and '4.80 s' in text, 'and the text says so', text)
 
 
 def left_over_around(t):
