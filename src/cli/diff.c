@@ -209,6 +209,20 @@ static void extra_write(struct sn_json *json, void *context)
 	sn_json_member_uint(json, "drifted", extra->comparison->drifted);
 }
 
+/* Called same, though their own intervals leave out no difference. */
+static size_t unsure_count(const struct sn_comparison *c)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < c->rows.count; i++) {
+		const struct sn_compare_row *row = &c->rows.items[i];
+
+		count += row->verdict == SN_VERDICT_SAME &&
+			 (row->difference_interval.low > 0 || row->difference_interval.high < 0);
+	}
+	return count;
+}
+
 static void head_print(const struct sides *sides, const struct sn_comparison *c)
 {
 	for (int side = 0; side < 2; side++) {
@@ -233,6 +247,10 @@ static void head_print(const struct sides *sides, const struct sn_comparison *c)
 		printf("drift: %zu of %zu rows differ, but by no more than the machine may have "
 		       "done between the sets\n",
 		       c->drifted, c->tested);
+	if (unsure_count(c))
+		printf("not sure: %zu called same have an interval without 0, but too few runs to "
+		       "tell it from noise among %zu rows: repeat more\n",
+		       unsure_count(c), c->tested);
 	for (size_t i = 0; i < c->warnings.count; i++)
 		printf("warning: %s\n", c->warnings.items[i]);
 	putchar('\n');

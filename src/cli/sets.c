@@ -377,6 +377,10 @@ static void head_print(const struct sn_compare_set *sets, const struct sn_set_co
 		       c->findings, c->tested,
 		       !strcmp(c->design, "blocks") ? "block by block" : "set by set",
 		       100 * c->false_alarm_rate);
+	if (sn_set_unsure_count(c))
+		printf("not sure: %zu called same have an interval without 1, but too few runs to "
+		       "tell it from noise among %zu rows: repeat more\n",
+		       sn_set_unsure_count(c), c->tested);
 	if (c->drifted)
 		printf("drift: %zu rows differ, but by no more than the machine may have done\n",
 		       c->drifted);

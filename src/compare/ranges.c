@@ -25,19 +25,22 @@ static uint32_t key_find(const struct sn_ranges *ranges, const struct sn_compare
 	return number;
 }
 
-void sn_ranges_add(struct sn_ranges *ranges, const struct sn_compare_run *run)
+void sn_ranges_add_entry(struct sn_ranges *ranges, const struct sn_compare_entry *entry)
 {
 	struct sn_text key = { 0 };
 
-	for (size_t i = 0; i < run->entries.count; i++) {
-		if (!is_loop_with_lines(&run->entries.items[i]))
-			continue;
-		sn_text_clear(&key);
-		sn_compare_key_add(&run->entries.items[i], &key);
-		if (sn_intern(&ranges->keys, key.chars, key.length) == ranges->loops.count)
-			sn_vec_push(&ranges->loops, run->entries.items[i]);
-	}
+	if (!is_loop_with_lines(entry))
+		return;
+	sn_compare_key_add(entry, &key);
+	if (sn_intern(&ranges->keys, key.chars, key.length) == ranges->loops.count)
+		sn_vec_push(&ranges->loops, *entry);
 	sn_text_free(&key);
+}
+
+void sn_ranges_add(struct sn_ranges *ranges, const struct sn_compare_run *run)
+{
+	for (size_t i = 0; i < run->entries.count; i++)
+		sn_ranges_add_entry(ranges, &run->entries.items[i]);
 }
 
 static int by_nest(const struct sn_compare_entry *x, const struct sn_compare_entry *y)

@@ -20,6 +20,8 @@ struct sn_ranges {
 	uint32_t *joined; /* by key number: that of the loop which it is; NULL: not joined yet */
 };
 
+/** Adds one entry; only loops with lines count. */
+void sn_ranges_add_entry(struct sn_ranges *ranges, const struct sn_compare_entry *entry);
 /** Adds the loops of a run. Those of the reference come first: their lines stay. */
 void sn_ranges_add(struct sn_ranges *ranges, const struct sn_compare_run *run);
 /** To be called when all runs were added. */

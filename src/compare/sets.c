@@ -26,6 +26,21 @@ const char *sn_set_verdict_name(enum sn_set_verdict verdict)
 	return names[verdict];
 }
 
+bool sn_set_cell_is_unsure(const struct sn_set_cell *cell)
+{
+	return cell->verdict == SN_SET_SAME && (cell->ratio_low > 1 || cell->ratio_high < 1);
+}
+
+size_t sn_set_unsure_count(const struct sn_set_comparison *c)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < c->rows.count; i++)
+		for (size_t s = 0; s < c->set_count; s++)
+			count += sn_set_cell_is_unsure(&c->rows.items[i].cells[s]);
+	return count;
+}
+
 struct builder {
 	struct sn_set_comparison *c;
 	const struct sn_compare_set *sets;

@@ -36,6 +36,10 @@ struct sn_set_cell {
 	double difference_s;
 };
 
+/** Whether "same" is a matter of how many rows are compared: the cell's own interval leaves 1 out, and only the correction
+ * for the number of rows makes it no finding. More runs settle it. */
+bool sn_set_cell_is_unsure(const struct sn_set_cell *cell);
+
 struct sn_set_row {
 	struct sn_compare_entry entry;
 	struct sn_set_cell *cells; /* by set */
@@ -57,6 +61,8 @@ struct sn_set_comparison {
 	rows; /* totals, then by time in the reference, unmatched ones last */
 };
 
+/** How many cells are unsure. */
+size_t sn_set_unsure_count(const struct sn_set_comparison *comparison);
 /** Compares. At least two sets. `false_alarm_rate` 0: 0.05. */
 struct sn_set_comparison *sn_compare_sets(const struct sn_compare_set *sets, size_t count,
 					  size_t reference, double false_alarm_rate);

@@ -302,14 +302,94 @@ static bool is_campaign(const char *folder)
 	return is_one;
 }
 
-static sn_status no_experiment(const char *name, struct sn_error *err)
+static bool has_launch_key(const char *folder)
 {
-	if (is_campaign(name))
-		return sn_error_set(
+	struct sn_text path = { 0 };
+	struct stat st;
+	bool has;
+
+	sn_text_addf(&path, "%s/launch-key", folder);
+	has = !stat(path.chars, &st);
+	sn_text_free(&path);
+	return has;
+}
+
+/* The first of a campaign's own runs by name; nothing is added if there is none. */
+static void run_find(const char *campaign, struct sn_text *out)
+{
+	struct sn_text folder = { 0 }, path = { 0 };
+	struct dirent *entry;
+	DIR *stream;
+
+	sn_text_addf(&folder, "%s/runs", campaign);
+	stream = opendir(folder.chars);
+	while (stream && (entry = readdir(stream))) {
+		sn_text_clear(&path);
+		sn_text_addf(&path, "%s/%s", folder.chars, entry->d_name);
+		if ((out->length && strcmp(path.chars, out->chars) >= 0) ||
+		    !has_launch_key(path.chars))
+			continue;
+		sn_text_clear(out);
+		sn_text_add(out, path.chars);
+	}
+	if (stream)
+		closedir(stream);
+	sn_text_free(&folder);
+	sn_text_free(&path);
+}
+
+static sn_status no_experiment_but_campaign(const char *name, struct sn_error *err)
+{
+	struct sn_text run = { 0 };
+	sn_status status;
+
+	run_find(name, &run);
+	if (run.length)
+		status = sn_error_set(
+			err, SN_ERR_FORMAT,
+			"'%s' is a campaign, not an experiment: give the same command one of its "
+			"runs, such as '%s' ('sonde campaign status %s' lists them)",
+			name, run.chars, name);
+	else
+		status = sn_error_set(
 			err, SN_ERR_FORMAT,
 			"'%s' is a campaign, not an experiment: give one of its runs, which 'sonde "
 			"campaign status %s' lists",
 			name, name);
+	sn_text_free(&run);
+	return status;
+}
+
+/* A campaign keeps what a run wrote beside its experiment: NAME.out, NAME.err. */
+static bool is_output_of_run(const char *name)
+{
+	static const char *const ends[] = { ".out", ".err" };
+	size_t length = strlen(name);
+	struct sn_text run = { 0 };
+	bool is_one = false;
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		size_t end = strlen(ends[i]);
+
+		if (length <= end || strcmp(name + length - end, ends[i]) != 0)
+			continue;
+		sn_text_addf(&run, "%.*s", (int)(length - end), name);
+		is_one = has_launch_key(run.chars);
+	}
+	sn_text_free(&run);
+	return is_one;
+}
+
+static sn_status no_experiment(const char *name, struct sn_error *err)
+{
+	if (is_campaign(name))
+		return no_experiment_but_campaign(name, err);
+	if (is_output_of_run(name))
+		return sn_error_set(
+			err, SN_ERR_FORMAT,
+			"'%s' is what a run wrote, not its experiment: leave out '.out' and '.err', "
+			"as 'runs/*/' does",
+			name);
 	return sn_error_set(
 		err, SN_ERR_FORMAT,
 		"'%s' is not an experiment: it has no launch-key; give the folder that 'sonde "

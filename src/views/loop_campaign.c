@@ -60,13 +60,22 @@ static void sets_fill(struct sn_loop_campaign *c)
 
 /* ---- loops ---- */
 
+/* The key of the loop, whatever lines this build gives it. */
+static void key_add(const struct sn_loop_campaign *c, const struct sn_compare_entry *entry,
+		    struct sn_text *key)
+{
+	struct sn_compare_entry named = sn_ranges_entry(&c->ranges, entry);
+
+	sn_compare_key_add(&named, key);
+}
+
 static const struct sn_loop_course *course_of(const struct sn_loop_campaign *c,
 					      const struct sn_compare_entry *entry)
 {
 	struct sn_text key = { 0 };
 	uint32_t number;
 
-	sn_compare_key_add(entry, &key);
+	key_add(c, entry, &key);
 	number = sn_intern_find(&c->keys, key.chars, key.length);
 	sn_text_free(&key);
 	return number < c->courses.count ? &c->courses.items[number] : NULL;
@@ -79,7 +88,7 @@ static struct sn_loop_course *course_put(struct sn_loop_campaign *c,
 	struct sn_text key = { 0 };
 	uint32_t number;
 
-	sn_compare_key_add(entry, &key);
+	key_add(c, entry, &key);
 	number = sn_intern(&c->keys, key.chars, key.length);
 	sn_text_free(&key);
 	if (number == c->courses.count)
@@ -93,6 +102,10 @@ static void courses_fill(struct sn_loop_campaign *c)
 	const struct sn_scaling *scaling = c->runs.scaling;
 	struct sn_loop_course *course;
 
+	for (size_t s = 0; s < c->sets.count; s++)
+		for (size_t r = 0; r < c->sets.items[s].count; r++)
+			sn_ranges_add(&c->ranges, &c->sets.items[s].runs[r]);
+	sn_ranges_join(&c->ranges);
 	for (size_t i = 0, end; scaling && i < scaling->rows.count; i = end) {
 		const struct sn_scaling_row *row = &scaling->rows.items[i];
 
@@ -172,6 +185,7 @@ void sn_loop_campaign_close(struct sn_loop_campaign *c)
 		free(c->sets.items[s].runs);
 	sn_vec_free(&c->sets);
 	sn_vec_free(&c->courses);
+	sn_ranges_free(&c->ranges);
 	sn_interner_free(&c->keys);
 	if (c->path)
 		sn_scaling_campaign_free(&c->runs);

@@ -6,6 +6,7 @@
 #include "base/intern.h"
 #include "base/json.h"
 #include "campaign/scaling/read.h"
+#include "compare/ranges.h"
 #include "compare/sets.h"
 
 /** A source loop in the campaign. */
@@ -18,6 +19,7 @@ struct sn_loop_course {
 struct sn_loop_campaign {
 	struct sn_scaling_campaign runs;
 	struct sn_interner keys; /* of source loops, by number: */
+	struct sn_ranges ranges; /* builds give one loop other lines */
 	SN_VEC(struct sn_loop_course) courses;
 	uint32_t configuration; /* the experiment's */
 	SN_VEC(struct sn_compare_set) sets;

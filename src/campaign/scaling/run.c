@@ -9,6 +9,7 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "compare/entry.h"
+#include "compare/ranges.h"
 #include "profile/workers.h"
 
 const char *sn_scaling_kind_name(enum sn_scaling_kind kind)
@@ -25,6 +26,7 @@ struct builder {
 	const struct sn_profile *profile;
 	struct sn_interner keys;	 /* of parts, by number */
 	uint32_t *of_function, *of_loop; /* part + 1 */
+	struct sn_ranges ranges;	 /* loops of one range of lines are one part */
 	uint32_t of_category[SN_CATEGORIES];
 	uint32_t worker_count;
 	struct sn_map times; /* part and worker -> ns */
@@ -65,6 +67,26 @@ static uint32_t function_part(struct builder *b, uint32_t function)
 	return b->of_function[function] - 1;
 }
 
+static void ranges_fill(struct builder *b)
+{
+	const struct sn_program *program = b->profile->program;
+	uint8_t *is_added = sn_alloc_zeroed(program->loops.count + 1, sizeof(*is_added));
+
+	for (size_t i = 0; i < b->profile->thread_times.count; i++) {
+		uint32_t loop =
+			sn_program_leaf(program, b->profile->thread_times.items[i].stack)->loop;
+		struct sn_compare_entry entry;
+
+		if (loop == SN_NONE || is_added[loop] || b->profile->is_runtime_loop[loop])
+			continue;
+		is_added[loop] = 1;
+		entry = sn_compare_loop(program, loop, &b->run->arena);
+		sn_ranges_add_entry(&b->ranges, &entry);
+	}
+	sn_ranges_join(&b->ranges);
+	free(is_added);
+}
+
 /* Loops whose first line is the same are one source loop; the hottest gives the id. */
 static uint32_t loop_part(struct builder *b, uint32_t loop)
 {
@@ -73,6 +95,7 @@ static uint32_t loop_part(struct builder *b, uint32_t loop)
 			sn_compare_loop(b->profile->program, loop, &b->run->arena);
 		const struct sn_loop *code = b->profile->program->loops.items[loop].code;
 
+		entry = sn_ranges_entry(&b->ranges, &entry);
 		b->of_loop[loop] =
 			part_of(b, SN_SCALING_LOOP, &entry,
 				code->id ? sn_arena_strdup(&b->run->arena, code->id) : NULL) +
@@ -237,10 +260,12 @@ void sn_scaling_run_fill(struct sn_scaling_run *run, const struct sn_profile *pr
 	b.worker_count = sn_workers_take_turns(e, b.worker_count, threads, worker_of);
 	useful_s = sn_alloc_zeroed(b.worker_count + 1, sizeof(*useful_s));
 	wait_s = sn_alloc_zeroed(b.worker_count + 1, sizeof(*wait_s));
+	ranges_fill(&b);
 	times_add(&b, worker_of, useful_s);
 	accounts_add(run, profile, worker_of, wait_s);
 	workers_finish(&b, useful_s, wait_s);
 	parts_finish(&b, profile->total.samples ? run->cpu_s / (double)profile->total.samples : 0);
+	sn_ranges_free(&b.ranges);
 	sn_interner_free(&b.keys);
 	sn_map_free(&b.times);
 	free(b.of_function);

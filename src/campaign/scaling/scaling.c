@@ -10,6 +10,9 @@
 
 #include "base/alloc.h"
 #include "base/intern.h"
+#include "base/text.h"
+#include "compare/entry.h"
+#include "compare/ranges.h"
 
 static const double SMALLEST_SHARE = 0.005;
 
@@ -18,8 +21,9 @@ struct subject {
 	enum sn_scaling_kind kind;
 	const char *key;
 	const struct sn_scaling_part
-		*part;		/* of the first run that has it; NULL: the application */
-	double *time_s, *cpu_s; /* by member */
+		*part; /* of the first run that has it; NULL: the application */
+	const struct sn_compare_entry *entry; /* the part's, with the lines of all runs */
+	double *time_s, *cpu_s;		      /* by member */
 	double largest_share, cpu_sum_s;
 };
 
@@ -34,6 +38,7 @@ struct builder {
 	uint32_t *repeats;	/* by configuration */
 	double *workers;	/* by configuration; 0: no run */
 	struct sn_interner keys;
+	struct sn_ranges ranges; /* compilers give one loop other lines */
 	SN_VEC(struct subject) subjects;
 };
 
@@ -56,8 +61,48 @@ static struct subject *subject_of(struct builder *b, const struct sn_scaling_par
 	return &b->subjects.items[number];
 }
 
+/* Lines stay as the first configuration has them. */
+static void ranges_fill(struct builder *b)
+{
+	for (uint32_t c = 0; c < b->configuration_count; c++)
+		for (size_t m = 0; m < b->member_count; m++) {
+			const struct sn_scaling_run *run = &b->members[m].run;
+
+			for (size_t p = 0; b->members[m].configuration == c && p < run->parts.count;
+			     p++)
+				if (run->parts.items[p].kind == SN_SCALING_LOOP)
+					sn_ranges_add_entry(&b->ranges, &run->parts.items[p].entry);
+		}
+	sn_ranges_join(&b->ranges);
+}
+
+/* The subject of a part: of a loop that of the range of lines which it is. */
+static struct subject *subject_of_part(struct builder *b, const struct sn_scaling_part *part)
+{
+	struct sn_compare_entry named = part->entry, *entry;
+	struct sn_text key = { 0 };
+	struct subject *subject;
+	const char *chars = part->key;
+
+	if (part->kind == SN_SCALING_LOOP && part->entry.line_first) {
+		named = sn_ranges_entry(&b->ranges, &part->entry);
+		sn_text_addf(&key, "%d\n", (int)part->kind);
+		sn_compare_key_add(&named, &key);
+		chars = sn_arena_strdup(&b->scaling->arena, key.chars);
+		sn_text_free(&key);
+	}
+	subject = subject_of(b, part, chars);
+	if (!subject->entry) {
+		entry = sn_arena_array(&b->scaling->arena, struct sn_compare_entry, 1);
+		*entry = named;
+		subject->entry = entry;
+	}
+	return subject;
+}
+
 static void subjects_fill(struct builder *b)
 {
+	ranges_fill(b);
 	for (size_t m = 0; m < b->member_count; m++) {
 		const struct sn_scaling_run *run = &b->members[m].run;
 		struct subject *subject = subject_of(b, NULL, "application");
@@ -68,13 +113,13 @@ static void subjects_fill(struct builder *b)
 		for (size_t p = 0; p < run->parts.count; p++) {
 			const struct sn_scaling_part *part = &run->parts.items[p];
 
-			subject = subject_of(b, part, part->key);
+			subject = subject_of_part(b, part);
 			subject->time_s[m] += part->busiest_s;
 			subject->cpu_s[m] += part->cpu_s;
 			subject->cpu_sum_s += part->cpu_s;
 			if (run->cpu_s > 0)
-				subject->largest_share =
-					fmax(subject->largest_share, part->cpu_s / run->cpu_s);
+				subject->largest_share = fmax(subject->largest_share,
+							      subject->cpu_s[m] / run->cpu_s);
 		}
 	}
 }
@@ -340,7 +385,7 @@ static int by_workers(const void *left, const void *right, void *context)
 
 static const char *name_of(const struct subject *s)
 {
-	return s->part ? s->part->entry.name : "application";
+	return s->entry ? s->entry->name : "application";
 }
 
 static void rows_make(struct builder *b)
@@ -360,7 +405,7 @@ static void rows_make(struct builder *b)
 		for (size_t k = 0; k < count && s->largest_share >= smallest; k++) {
 			struct sn_scaling_row row = { .kind = s->kind,
 						      .key = s->key,
-						      .entry = s->part ? &s->part->entry : NULL,
+						      .entry = s->entry,
 						      .name = name_of(s),
 						      .loop = s->part ? s->part->loop : NULL,
 						      .configuration = order[k],
@@ -499,6 +544,7 @@ sn_status sn_scaling_new(const struct sn_scaling_member *members, size_t count,
 	free(b.workers);
 	sn_vec_free(&b.subjects);
 	sn_interner_free(&b.keys);
+	sn_ranges_free(&b.ranges);
 	return status;
 }
 

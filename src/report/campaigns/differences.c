@@ -63,6 +63,11 @@ static void verdict_add(const struct sn_set_cell *cell, struct sn_text *out)
 		sn_text_add(out, ", but the machine changed meanwhile: run it in blocks.");
 		return;
 	case SN_SET_SAME:
+		if (sn_set_cell_is_unsure(cell)) {
+			sn_text_add(out, ": not sure, as the runs are too few for so many rows; "
+					 "repeat more.");
+			return;
+		}
 		sn_text_addf(out,
 			     ", which is no difference beyond noise: one of %.0f %% would have "
 			     "been found in four of five such campaigns.",
@@ -122,7 +127,8 @@ static void cell_add(const struct sn_set_row *row, const struct sn_set_cell *cel
 	if (is_best)
 		sn_text_add(out, "</b>");
 	if (cell->verdict < SN_SET_REFERENCE && (cell->cpu_s > 0 || row->is_matched))
-		sn_text_addf(out, " <span class=\"verdict\">%s</span>", marks[cell->verdict]);
+		sn_text_addf(out, " <span class=\"verdict\">%s</span>",
+			     sn_set_cell_is_unsure(cell) ? "not sure" : marks[cell->verdict]);
 	sn_text_add(out, "</td>");
 }
 
@@ -173,6 +179,11 @@ static void head_add(const struct sn_campaign_differences *d, struct sn_text *ou
 			     !strcmp(c->design, "blocks") ? "compared block by block"
 							  : "compared set by set",
 			     100 * c->false_alarm_rate);
+	if (sn_set_unsure_count(c))
+		sn_text_addf(out,
+			     " ‘not sure’: the interval leaves out 1, but there are too few runs "
+			     "to tell that from noise among %zu rows. Repeat more.",
+			     c->tested);
 	sn_text_add(out, "</p>\n");
 	for (size_t i = 0; i < c->warnings.count; i++) {
 		sn_text_add(out, "<p class=\"notice\">");

@@ -352,3 +352,22 @@ TEST(equal_runs_are_split_into_halves)
 	CHECK(test.last == NULL);
 	free_sets(&sets);
 }
+
+/* Among many rows an interval without 1 may be no finding: that is not "same", it is not sure. */
+TEST(same_with_an_interval_without_one_is_not_sure)
+{
+	struct sn_set_cell cells[] = {
+		{ .verdict = SN_SET_REFERENCE, .ratio_low = NAN, .ratio_high = NAN },
+		{ .verdict = SN_SET_SAME, .ratio_low = 5.97, .ratio_high = 16.4 },
+		{ .verdict = SN_SET_SAME, .ratio_low = 0.9, .ratio_high = 1.1 },
+		{ .verdict = SN_SET_SLOWER, .ratio_low = 2, .ratio_high = 3 },
+		{ .verdict = SN_SET_SAME, .ratio_low = 0.2, .ratio_high = 0.8 },
+		{ .verdict = SN_SET_SAME, .ratio_low = NAN, .ratio_high = NAN },
+	};
+	struct sn_set_comparison c = { .set_count = 6 };
+
+	sn_vec_push(&c.rows, ((struct sn_set_row){ .cells = cells }));
+	CHECK(sn_set_cell_is_unsure(&cells[1]));
+	CHECK_INT(sn_set_unsure_count(&c), 2);
+	sn_vec_free(&c.rows);
+}

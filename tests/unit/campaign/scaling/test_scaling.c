@@ -356,3 +356,50 @@ TEST(a_law_foretells_in_units_that_people_read)
 		"n 16: 2.00 s (95 %: 1.00 s to 3.00 s)");
 	sn_text_free(&text);
 }
+
+/* gcc has a loop at heat.c:12-13 and clang at heat.c:13: one row, with gcc's lines. */
+TEST(ranges_of_lines_join_across_compilers)
+{
+	static const struct sn_scaling_configuration compilers[] = { { "gcc", "all", 1, 1 },
+								     { "clang", "all", 1, 1 } };
+	struct sn_scaling_options options = { 0 };
+	struct sn_scaling_member members[2] = { 0 };
+	struct sn_scaling *s = NULL;
+	struct sn_error err = { 0 };
+	size_t loops = 0;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		struct sn_scaling_part part = {
+			.kind = SN_SCALING_LOOP,
+			.key = i ? "by clang" : "by gcc",
+			.entry = { .kind = SN_COMPARE_LOOP,
+				   .module = "",
+				   .function = "step",
+				   .name = i ? "heat.c:13" : "heat.c:12-13",
+				   .file = "heat.c",
+				   .line_first = i ? 13 : 12,
+				   .line_last = 13,
+				   .depth = 1 },
+			.cpu_s = 1 + i,
+			.busiest_s = 1 + i,
+		};
+
+		members[1 - i].configuration = i; /* clang's run came first */
+		members[1 - i].run.workers = 1;
+		members[1 - i].run.elapsed_s = members[1 - i].run.cpu_s = 2 + i;
+		sn_vec_push(&members[1 - i].run.parts, part);
+	}
+	CHECK_INT(sn_scaling_new(members, 2, compilers, 2, &options, &s, &err), SN_OK);
+	REQUIRE(s != NULL);
+	for (size_t i = 0; i < s->rows.count; i++) {
+		if (s->rows.items[i].kind != SN_SCALING_LOOP)
+			continue;
+		loops++;
+		CHECK_STRING(s->rows.items[i].name, "heat.c:12-13");
+		CHECK_REAL(s->rows.items[i].cpu_s, 1 + s->rows.items[i].configuration, 1e-12);
+	}
+	CHECK_INT(loops, 2); /* a cell of each configuration */
+	sn_scaling_free(s);
+	for (int i = 0; i < 2; i++)
+		sn_vec_free(&members[i].run.parts);
+}
