@@ -151,6 +151,14 @@ uint32_t sn_tables_member(const struct sn_tables *tables, enum sn_key kind, uint
 	}
 }
 
+uint32_t sn_tables_lanes(const struct sn_tables *tables, uint32_t process)
+{
+	const struct sn_member *p = &tables->members[SN_KEY_PROCESS].items[process];
+	uint32_t lanes = p->lanes ? p->lanes : p->thread_count;
+
+	return lanes ? lanes : 1;
+}
+
 /* ---- columns ---- */
 
 enum { COLUMN_NAME = 256 };

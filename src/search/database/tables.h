@@ -45,6 +45,8 @@ struct sn_member {
 	uint32_t parent;		     /* region: the enclosing one; thread: its process */
 	uint32_t first_thread, thread_count; /* of a process */
 	uint32_t
+		lanes; /* of a process: threads that were there at one time, at most; 0: all of its threads */
+	uint32_t
 		place; /* of a thread: 1 for its process's first one, 2 .. for the others, by which another run knows
 			   it; 0: its order */
 	double bytes; /* of data */
@@ -106,6 +108,9 @@ uint32_t sn_tables_add_member(struct sn_tables *tables, enum sn_key kind,
 /** The member with this id; SN_ALL: none. Of threads the one of this process. */
 uint32_t sn_tables_member(const struct sn_tables *tables, enum sn_key kind, uint32_t process,
 			  const char *id);
+
+/** Lanes of a process, in which time can be lost: its threads at work, of those that follow each other one. At least 1. */
+uint32_t sn_tables_lanes(const struct sn_tables *tables, uint32_t process);
 
 /** The column of a metric, "misses" at level "L2" or at none (NULL); made if new. */
 uint32_t sn_tables_column(struct sn_tables *tables, const char *metric, const char *level);

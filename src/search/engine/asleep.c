@@ -7,7 +7,7 @@
 double sn_search_asleep(const struct sn_search *s, struct sn_text *site)
 {
 	const struct sn_profile *profile = s->recorded->profile;
-	double lanes = (double)s->recorded->tables->members[SN_KEY_THREAD].count, seconds = 0;
+	double lanes = sn_search_lanes(s->recorded->tables), seconds = 0;
 	uint64_t most_ns = 0;
 	uint32_t stack = SN_NONE;
 

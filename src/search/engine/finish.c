@@ -421,7 +421,7 @@ static void remainder_take(const struct sn_search *s, struct sn_finding *general
 
 	for (size_t i = 0; i < general->members.count; i++) {
 		struct sn_finding_member m = general->members.items[i];
-		double own = sn_search_process_lanes(general->recorded->tables, m.process);
+		double own = sn_tables_lanes(general->recorded->tables, m.process);
 		double error = hypot((1 - m.confidence) * m.severity, sqrt(told[i].error_squares));
 		double left = m.severity - told[i].severity;
 

@@ -103,8 +103,7 @@ static double host_process_share(void *search, uint32_t region)
 		keys[SN_KEY_PROCESS] = p;
 		cpu = sn_tables_find(t, column, keys, true);
 		if (cpu)
-			most = fmax(most,
-				    cpu->value / (t->phase_s * sn_search_process_lanes(t, p)));
+			most = fmax(most, cpu->value / (t->phase_s * sn_tables_lanes(t, p)));
 	}
 	return most;
 }

@@ -105,7 +105,7 @@ static void finding_settle(struct sn_search *s, struct sn_finding *f)
 	qsort(f->members.items, f->members.count, sizeof(*f->members.items), members_compare);
 	for (size_t i = 0; i < f->members.count; i++) {
 		const struct sn_finding_member *m = &f->members.items[i];
-		double own = sn_search_process_lanes(s->recorded->tables, m->process);
+		double own = sn_tables_lanes(s->recorded->tables, m->process);
 
 		loss += m->severity * own;
 		lanes += own;

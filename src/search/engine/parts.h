@@ -7,8 +7,6 @@
 
 /** Fills the host's functions, which a strategy calls. */
 void sn_search_host(struct sn_search *search);
-/** Lanes of one process: its threads, at least one. */
-double sn_search_process_lanes(const struct sn_tables *tables, uint32_t process);
 /** Of the run, or as the options say. */
 const char *sn_search_experiment_name(const struct sn_search *search);
 uint64_t sn_candidate_hash(const struct sonde_strategy_candidate *what);

@@ -96,13 +96,6 @@ struct evaluation {
 	struct sn_not_measurable missing;
 };
 
-double sn_search_process_lanes(const struct sn_tables *t, uint32_t process)
-{
-	uint32_t threads = t->members[SN_KEY_PROCESS].items[process].thread_count;
-
-	return threads ? threads : 1;
-}
-
 static void needs_note(struct evaluation *ev, const struct sn_verdict *verdict)
 {
 	for (uint32_t i = 0; i < verdict->need_count; i++) {
@@ -148,7 +141,7 @@ static void context_see(const uint32_t keys[SN_KEYS], void *context)
 {
 	struct evaluation *ev = context;
 	struct sn_verdict verdict;
-	double lanes = sn_search_process_lanes(ev->s->recorded->tables, keys[SN_KEY_PROCESS]);
+	double lanes = sn_tables_lanes(ev->s->recorded->tables, keys[SN_KEY_PROCESS]);
 	struct sn_finding_member member = { .process = keys[SN_KEY_PROCESS],
 					    .thread = keys[SN_KEY_THREAD] };
 
@@ -195,7 +188,7 @@ double sn_search_lanes(const struct sn_tables *t)
 	double lanes = 0;
 
 	for (uint32_t p = 0; p < t->members[SN_KEY_PROCESS].count; p++)
-		lanes += sn_search_process_lanes(t, p);
+		lanes += sn_tables_lanes(t, p);
 	return lanes;
 }
 
@@ -411,7 +404,8 @@ static void lack_see(const uint32_t keys[SN_KEYS], void *context)
 
 	sn_property_evaluate(lack->s->evaluator, lack->property, keys, &verdict);
 	if (verdict.state == SN_PROVEN && verdict.severity > lack->s->options.threshold)
-		lack->sources |= asked_by(lack->property) & sn_sources_wanted();
+		lack->sources |=
+			asked_by(lack->property) & sn_sources_wanted(lack->s->recorded->tables);
 	if (!is_open(lack->s, &verdict))
 		return;
 	for (uint32_t i = 0; i < verdict.need_count; i++)

@@ -352,7 +352,7 @@ enum { SIGNALLED = 128 };
 void sn_search_write_text(const struct sn_search *s, FILE *out)
 {
 	const struct sn_tables *t = s->recorded->tables;
-	size_t lanes = t->members[SN_KEY_THREAD].count;
+	size_t lanes = (size_t)sn_search_lanes(t);
 	uint32_t candidates = 0;
 
 	for (size_t i = 0; i < s->steps.count; i++)

@@ -33,12 +33,25 @@ uint32_t sn_source_bit(const char *name, const char *metric)
 	return 0;
 }
 
-uint32_t sn_sources_wanted(void)
+static bool is_above_one(const struct sn_tables *tables, const char *metric)
+{
+	uint32_t column = sn_tables_find_column(tables, metric, NULL);
+
+	if (!sn_tables_has_column(tables, column))
+		return false;
+	for (size_t i = 0; i < tables->columns.items[column].values.count; i++)
+		if (tables->values.items[tables->columns.items[column].values.items[i]].value > 1)
+			return true;
+	return false;
+}
+
+uint32_t sn_sources_wanted(const struct sn_tables *tables)
 {
 	uint32_t bits = 0;
 
 	for (uint32_t i = 0; sn_sources[i]; i++)
-		if (sn_sources[i]->is_wanted)
+		if (sn_sources[i]->is_wanted && (!sn_sources[i]->wanted_with ||
+						 is_above_one(tables, sn_sources[i]->wanted_with)))
 			bits |= 1u << i;
 	return bits;
 }

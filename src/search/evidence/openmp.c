@@ -473,5 +473,8 @@ const struct sn_source sn_source_openmp = {
 	.gives = given,
 	.times = times,
 	.settles = waits,
+	/* a thread that sleeps in the runtime runs in no call that is known: that is no mystery, but waiting for its team */
+	.is_wanted = true,
+	.wanted_with = "team",
 	.collect = openmp_collect,
 };

@@ -197,6 +197,46 @@ static uint64_t busiest_of(const struct sn_recorded *r, uint32_t process, const 
 	return most;
 }
 
+struct change {
+	int64_t at_ns;
+	int by;
+};
+
+/* An end before a begin at the same time. */
+static int changes_compare(const void *a, const void *b)
+{
+	const struct change *x = a, *y = b;
+
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	return x->by - y->by;
+}
+
+/* Threads that follow each other share a lane: as many as there were at one time, at most. */
+static uint32_t lanes_count(const struct sn_recorded *r, uint32_t process)
+{
+	const struct sn_experiment *e = r->profile->experiment;
+	SN_VEC(struct change) changes = { 0 };
+	int now = 0, most = 0;
+
+	for (uint32_t t = 0; t < e->threads.count; t++) {
+		const struct sn_thread *thread = &e->threads.items[t];
+
+		if (thread->process != process || r->thread_members[t] == SN_ALL)
+			continue;
+		sn_vec_push(&changes, (struct change){ thread->start_ns, 1 });
+		sn_vec_push(&changes, (struct change){ thread->end_ns, -1 });
+	}
+	if (changes.count)
+		qsort(changes.items, changes.count, sizeof(*changes.items), changes_compare);
+	for (size_t i = 0; i < changes.count; i++) {
+		now += changes.items[i].by;
+		most = now > most ? now : most;
+	}
+	sn_vec_free(&changes);
+	return most > 0 ? (uint32_t)most : 0;
+}
+
 static void process_add(struct sn_recorded *r, uint32_t process, const uint8_t *met)
 {
 	const struct sn_experiment *e = r->profile->experiment;
@@ -216,6 +256,7 @@ static void process_add(struct sn_recorded *r, uint32_t process, const uint8_t *
 			thread_add(r, t, index);
 			r->teams[index] += met[t] & MET_OPENMP;
 		}
+	r->tables->members[SN_KEY_PROCESS].items[index].lanes = lanes_count(r, process);
 }
 
 /* The longest of the processes: the phase is the whole run. */

@@ -33,6 +33,7 @@ struct sn_source {
 	bool has_counts;
 	/* it is asked for also where a property is proven without it: its values say how much of that is true */
 	bool is_wanted;
+	const char *wanted_with; /* where a value of this metric is above 1; NULL: everywhere */
 	/* why no start can give its values here (sn_search.barren): "which ..."; of these metrics, NULL: of all */
 	const char *none;
 	const char *const *none_of;
@@ -44,8 +45,8 @@ struct sn_source {
 extern const struct sn_source *const sn_sources[];
 /** Bit i of the source sn_sources[i] that has this name and gives this metric; 0: there is none. */
 uint32_t sn_source_bit(const char *name, const char *metric);
-/** Those with is_wanted: bit i of sn_sources[i]. */
-uint32_t sn_sources_wanted(void);
+/** Those with is_wanted, for these tables: bit i of sn_sources[i]. */
+uint32_t sn_sources_wanted(const struct sn_tables *tables);
 /** What a start of its own may take of the CPU time, for a search's budget. */
 double sn_source_cost_most(const struct sn_source *source, double budget);
 /** Why no start can give a metric of the source with this name: "which ..."; NULL: one can. */

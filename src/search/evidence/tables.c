@@ -66,7 +66,7 @@ static void program_time(struct sn_recorded *r)
 	double lanes = 0;
 
 	for (size_t p = 0; p < t->members[SN_KEY_PROCESS].count; p++)
-		lanes += fmax(1, t->members[SN_KEY_PROCESS].items[p].thread_count);
+		lanes += sn_tables_lanes(t, (uint32_t)p);
 	if (!isnan(t->phase_s))
 		r->region_ns[SN_REGION_PROGRAM] = (uint64_t)(fmin(t->phase_s * lanes, 1e9) * 1e9);
 }

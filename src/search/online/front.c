@@ -30,8 +30,9 @@ struct sn_online_front {
 	struct sn_text experiment_path;
 	uint64_t watched; /* bytes of the spool */
 	double watched_s;
-	double ran_s;	 /* the program */
-	bool is_at_work; /* the agent measures on: what there is until now is asked for */
+	double ran_s;	     /* the program */
+	bool is_told_to_end; /* by a signal */
+	bool is_at_work;     /* the agent measures on: what there is until now is asked for */
 	struct sn_again again;
 };
 
@@ -138,6 +139,11 @@ static sn_status nothing_measured(const struct sn_online_front *f, struct sn_err
 				    "search: the agent that measures '%s' was killed before it had "
 				    "measured anything; the program ran on",
 				    name);
+	if (!end->is_found && f->is_told_to_end)
+		return sn_error_set(
+			err, SN_ERR_NO_DATA,
+			"search: interrupted before '%s' was watched, so nothing was measured",
+			name);
 	if (!end->is_found)
 		return sn_error_set(err, SN_ERR_NO_DATA,
 				    "search: no process could watch for '%s': the program did not "
@@ -291,6 +297,7 @@ sn_status sn_online_phases_at(const struct sn_online_options *options, struct sn
 	status = program_run(f, &result, &record, err);
 	f->ran_s = sn_now_s() - begin_s;
 	f->again.base_path = result.experiment_path.chars;
+	f->is_told_to_end = result.was_told_to_end;
 	f->again.is_over = result.exit_signal || result.was_told_to_end;
 	if (status == SN_OK)
 		sn_online_death_tell(options, result.exit_code);

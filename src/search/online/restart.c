@@ -123,7 +123,8 @@ static sn_status start(struct restart *r, const struct sn_record_options *option
 	sn_text_free(&result.experiment_path);
 	if (status == SN_OK && !is_ended_from_outside(result.exit_signal))
 		sn_online_death_tell(r->options, result.exit_code);
-	r->is_interrupted |= is_ended_from_outside(result.exit_signal);
+	/* a launcher makes an exit status of it */
+	r->is_interrupted |= result.was_told_to_end || is_ended_from_outside(result.exit_signal);
 	r->is_interrupted |= sn_online_signals_restore(&r->mask);
 	return status;
 }
@@ -454,9 +455,10 @@ static const char *launcher_words(const struct sn_experiment *e)
 }
 
 /* A launcher may start the program where no recording of ours begins: what there is then is the launcher's own. */
-static sn_status program_check(const struct sn_online_options *options,
-			       const struct sn_experiment *e, struct sn_error *err)
+static sn_status program_check(const struct restart *r, const struct sn_experiment *e,
+			       struct sn_error *err)
 {
+	const struct sn_online_options *options = r->options;
 	const char *launcher = options->record.arguments[0], *program = options->program;
 	const char *own = launcher_words(e);
 	struct sn_target target;
@@ -473,6 +475,11 @@ static sn_status program_check(const struct sn_online_options *options,
 		     strstr(p->arguments, program)))
 			return SN_OK;
 	}
+	if (r->is_interrupted)
+		return sn_error_set(
+			err, SN_ERR_NO_DATA,
+			"search: interrupted before '%s' had started, so nothing was measured",
+			program);
 	return sn_error_set(
 		err, SN_ERR_NO_DATA,
 		"search: nothing was measured of '%s': '%s' starts it on other hosts, or "
@@ -501,7 +508,7 @@ sn_status sn_online_restart(const struct sn_online_options *options, struct sn_o
 	if (status == SN_OK)
 		status = sn_analysis_open(path.chars, &options->analysis, &out->analysis, err);
 	if (status == SN_OK)
-		status = program_check(options, out->analysis->experiment, err);
+		status = program_check(&r, out->analysis->experiment, err);
 	if (status == SN_OK) {
 		out->recorded = sn_recorded_new(out->analysis->profile, out->analysis->structures,
 						sn_analysis_machine(out->analysis));

@@ -171,14 +171,6 @@ static struct sn_prop_value penalty_value(struct sn_evaluator *ev, const struct 
 	return sum ? number(sum->value) : unknown;
 }
 
-static double lanes_of(const struct sn_evaluator *ev)
-{
-	uint32_t threads =
-		ev->tables->members[SN_KEY_PROCESS].items[ev->keys[SN_KEY_PROCESS]].thread_count;
-
-	return threads ? threads : 1;
-}
-
 /* ---- operators ---- */
 
 static struct sn_prop_value junction(struct sn_evaluator *ev, const struct sn_expr *e)
@@ -561,7 +553,7 @@ static struct sn_prop_value evaluate(struct sn_evaluator *ev, const struct sn_ex
 	case SN_EXPR_PENALTY:
 		return penalty_value(ev, e);
 	case SN_EXPR_LANES:
-		return number(lanes_of(ev));
+		return number(sn_tables_lanes(ev->tables, ev->keys[SN_KEY_PROCESS]));
 	case SN_EXPR_ANY:
 	case SN_EXPR_WRONG:
 		break;
