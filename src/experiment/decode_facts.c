@@ -198,16 +198,21 @@ static void thread_start_decode(struct image *image, const struct sn_record_thre
 		thread->creator = image->first_thread + start->creator_index + 1;
 }
 
+/* The latest counts, wherever it stands: a thread goes on in chunks that ended ones have left, which may have
+ * begun before its own. */
 static void account_take(struct image *image, struct sn_thread *thread,
 			 const struct sn_record_thread_account *a)
 {
-	int64_t known;
+	int64_t end_ns = bounded(a->time_ns) + image->offset_ns, known;
+	bool is_older = end_ns < thread->end_ns;
 
-	thread->end_ns = bounded(a->time_ns) + image->offset_ns;
+	if (a->wait_cpu_ns >= 0 && (!is_older || thread->account.wait_cpu_ns < 0))
+		thread->account.wait_cpu_ns = bounded(a->wait_cpu_ns);
+	if (is_older)
+		return;
+	thread->end_ns = end_ns;
 	thread->account.user_ns = bounded(a->user_ns);
 	thread->account.system_ns = bounded(a->system_ns);
-	if (a->wait_cpu_ns >= 0)
-		thread->account.wait_cpu_ns = bounded(a->wait_cpu_ns);
 	if (a->voluntary_switches + a->involuntary_switches)
 		thread->context_switches = a->voluntary_switches + a->involuntary_switches;
 	if (a->name[0])

@@ -190,6 +190,44 @@ static void write_killed(struct sn_writer *writer, int32_t pid, int32_t signal, 
 	sn_writer_commit(writer, sizeof(*killed));
 }
 
+static void write_account(struct sn_writer *writer, uint8_t type, int64_t at_ns, int64_t cpu_ns)
+{
+	struct sn_record_thread_account *account =
+		sn_writer_reserve(writer, sizeof(*account), at_ns);
+
+	*account = (struct sn_record_thread_account){
+		.header = { .type = type, .size_bytes = sizeof(*account) },
+		.thread_index = writer->thread_index,
+		.time_ns = at_ns,
+		.user_ns = cpu_ns,
+		.cpu_ns = cpu_ns,
+		.wait_cpu_ns = type == SN_RECORD_THREAD_END ? 40 : -1,
+	};
+	sn_writer_commit(writer, sizeof(*account));
+}
+
+/* The end is written to what another thread has left of its chunk, which began before the thread's own. */
+TEST(the_latest_account_counts_wherever_it_lies)
+{
+	struct written w = file_begin(7);
+	struct sn_writer b = thread_begin(&w, 0), a = thread_begin(&w, 1);
+	const struct sn_thread *thread;
+	struct sn_experiment *e;
+
+	sn_writer_release(&b);
+	write_account(&a, SN_RECORD_THREAD_ACCOUNT, T0 + 1000000, 600000);
+	a.chunk = NULL;
+	write_account(&a, SN_RECORD_THREAD_END, T0 + 1500000, 900000);
+	CHECK_INT(a.chunk->index, 0);
+	e = decoded(w.file.base, w.length);
+	thread = &e->threads.items[1];
+	CHECK_INT(thread->account.user_ns, 900000);
+	CHECK_INT(thread->account.wait_cpu_ns, 40);
+	CHECK_INT(thread->end_ns - thread->start_ns, 1500000 - 1);
+	sn_experiment_free(e);
+	free(w.file.base);
+}
+
 /* Of two images of process 8 the last one begun by then was killed; process 9 is no child of 7. */
 TEST(who_waited_knows_the_signal)
 {
