@@ -24,6 +24,7 @@ struct subject {
 		*part; /* of the first run that has it; NULL: the application */
 	const struct sn_compare_entry *entry; /* the part's, with the lines of all runs */
 	double *time_s, *cpu_s;		      /* by member */
+	const char **loops;		      /* by member: id in that build; NULL: it has none */
 	double largest_share, cpu_sum_s;
 };
 
@@ -56,6 +57,7 @@ static struct subject *subject_of(struct builder *b, const struct sn_scaling_par
 
 		fresh.time_s = sn_arena_array(&b->scaling->arena, double, b->member_count + 1);
 		fresh.cpu_s = sn_arena_array(&b->scaling->arena, double, b->member_count + 1);
+		fresh.loops = sn_arena_array(&b->scaling->arena, const char *, b->member_count + 1);
 		sn_vec_push(&b->subjects, fresh);
 	}
 	return &b->subjects.items[number];
@@ -114,6 +116,8 @@ static void subjects_fill(struct builder *b)
 			const struct sn_scaling_part *part = &run->parts.items[p];
 
 			subject = subject_of_part(b, part);
+			if (!subject->loops[m])
+				subject->loops[m] = part->loop;
 			subject->time_s[m] += part->busiest_s;
 			subject->cpu_s[m] += part->cpu_s;
 			subject->cpu_sum_s += part->cpu_s;
@@ -388,6 +392,15 @@ static const char *name_of(const struct subject *s)
 	return s->entry ? s->entry->name : "application";
 }
 
+/* A loop's id is that of a build: each configuration has its own. */
+static const char *loop_of(const struct builder *b, const struct subject *s, uint32_t configuration)
+{
+	for (size_t m = 0; m < b->member_count; m++)
+		if (b->members[m].configuration == configuration && s->loops[m])
+			return s->loops[m];
+	return s->part ? s->part->loop : NULL;
+}
+
 static void rows_make(struct builder *b)
 {
 	uint32_t *order = sn_alloc_zeroed(b->configuration_count + 1, sizeof(*order));
@@ -407,7 +420,7 @@ static void rows_make(struct builder *b)
 						      .key = s->key,
 						      .entry = s->entry,
 						      .name = name_of(s),
-						      .loop = s->part ? s->part->loop : NULL,
+						      .loop = loop_of(b, s, order[k]),
 						      .configuration = order[k],
 						      .reference = b->reference_of[order[k]] };
 

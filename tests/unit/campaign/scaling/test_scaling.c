@@ -372,6 +372,7 @@ TEST(ranges_of_lines_join_across_compilers)
 		struct sn_scaling_part part = {
 			.kind = SN_SCALING_LOOP,
 			.key = i ? "by clang" : "by gcc",
+			.loop = i ? "clang:1" : "gcc:1",
 			.entry = { .kind = SN_COMPARE_LOOP,
 				   .module = "",
 				   .function = "step",
@@ -396,6 +397,8 @@ TEST(ranges_of_lines_join_across_compilers)
 			continue;
 		loops++;
 		CHECK_STRING(s->rows.items[i].name, "heat.c:12-13");
+		CHECK_STRING(s->rows.items[i].loop,
+			     s->rows.items[i].configuration ? "clang:1" : "gcc:1");
 		CHECK_REAL(s->rows.items[i].cpu_s, 1 + s->rows.items[i].configuration, 1e-12);
 	}
 	CHECK_INT(loops, 2); /* a cell of each configuration */
