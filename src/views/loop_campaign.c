@@ -223,9 +223,8 @@ static const struct sn_fit *law_of(const struct sn_loop_campaign *c,
 	for (size_t i = 0; i < scaling->fits.count; i++) {
 		const struct sn_scaling_fit *fit = &scaling->fits.items[i];
 
-		/* names are those of the campaign's part, so equal ones of other loops lie elsewhere */
-		if (fit->kind == SN_SCALING_LOOP && fit->name == row->name &&
-		    fit->loop == row->loop && !strcmp(fit->series, series_of(c)))
+		if (fit->kind == SN_SCALING_LOOP && fit->key == row->key &&
+		    !strcmp(fit->series, series_of(c)))
 			return &fit->fit;
 	}
 	return NULL;

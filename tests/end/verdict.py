@@ -325,8 +325,10 @@ if shutil.which('mpicc.openmpi') and shutil.which('mpirun.openmpi'):
     t.equal(ran.returncode, 0, f'ranks are recorded: {ran.stderr[-2000:]}')
     summary = t.show('summary', experiment='ranked')
     waiting = [f for f in summary['findings'] if f['kind'] in ('mpi_wait', 'oversubscribed')]
-    t.check(waiting and (re.search('PMPI_(Init|Barrier|Finalize)', waiting[0]['sentence']) or waiting[0]['kind'] == 'oversubscribed'),
-            'a rank that waits for the other: by the call it waits in, or they shared one CPU', summary['verdict'], summary['findings'])
+    # where other programs have the CPUs for most of the time, that is what there is to say
+    t.check(waiting and (re.search('PMPI_(Init|Barrier|Finalize)', waiting[0]['sentence']) or waiting[0]['kind'] == 'oversubscribed') or
+            summary['verdict']['kind'] == 'waiting_for_cpu' and summary['findings'][0]['share'] > .5,
+            'a rank that waits for the other: by the call it waits in, or they had no CPU', summary['verdict'], summary['findings'])
 
     def most_of(name, ranks):
         """Seconds that ranks may have blocked by kind of finding: their own waits, and a little of their CPU time."""

@@ -437,8 +437,12 @@ static void fit_add(struct builder *b, const struct subject *s, uint32_t referen
 {
 	const char *series = b->configurations[reference].series;
 	struct sn_fit_point *points = sn_alloc_zeroed(b->member_count + 1, sizeof(*points));
-	struct sn_scaling_fit fit = { s->kind, name_of(s),	 s->part ? s->part->loop : NULL,
-				      series,  s->largest_share, { 0 } };
+	struct sn_scaling_fit fit = { .kind = s->kind,
+				      .key = s->key,
+				      .name = name_of(s),
+				      .loop = s->part ? s->part->loop : NULL,
+				      .series = series,
+				      .share = s->largest_share };
 	size_t count = 0;
 
 	for (size_t m = 0; m < b->member_count; m++) {

@@ -52,6 +52,7 @@ struct sn_scaling_row {
 
 struct sn_scaling_fit {
 	enum sn_scaling_kind kind;
+	const char *key; /* that of the part's rows; NULL: the application */
 	const char *name, *loop, *series;
 	double share; /* of the CPU time, in the run where it has most */
 	struct sn_fit fit;
