@@ -320,15 +320,18 @@ if shutil.which('mpicc.openmpi') and shutil.which('mpirun.openmpi'):
         source.write(RANKS)
     subprocess.run(['mpicc.openmpi', '-O1', '-g', 'ranks.c', '-o', 'ranks'], cwd=t.folder, check=True)
     env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1')
-    ran = subprocess.run(['mpirun.openmpi', '--oversubscribe', '-n', '2', t.sonde, 'record', '-o', 'ranked', './ranks'], cwd=t.folder, env=env,
-                         stdin=subprocess.DEVNULL, capture_output=True, timeout=200)
-    t.equal(ran.returncode, 0, f'ranks are recorded: {ran.stderr[-2000:]}')
-    summary = t.show('summary', experiment='ranked')
+    # a run in which other programs have the CPUs for most of the time says that and no more: it is made again
+    for _ in range(5):
+        shutil.rmtree(os.path.join(t.folder, 'ranked'), ignore_errors=True)
+        ran = subprocess.run(['mpirun.openmpi', '--oversubscribe', '-n', '2', t.sonde, 'record', '-o', 'ranked', './ranks'], cwd=t.folder, env=env,
+                             stdin=subprocess.DEVNULL, capture_output=True, timeout=200)
+        t.equal(ran.returncode, 0, f'ranks are recorded: {ran.stderr[-2000:]}')
+        summary = t.show('summary', experiment='ranked')
+        if summary['verdict']['kind'] != 'waiting_for_cpu':
+            break
     waiting = [f for f in summary['findings'] if f['kind'] in ('mpi_wait', 'oversubscribed')]
-    # where other programs have the CPUs for most of the time, that is what there is to say
-    t.check(waiting and (re.search('PMPI_(Init|Barrier|Finalize)', waiting[0]['sentence']) or waiting[0]['kind'] == 'oversubscribed') or
-            summary['verdict']['kind'] == 'waiting_for_cpu' and summary['findings'][0]['share'] > .5,
-            'a rank that waits for the other: by the call it waits in, or they had no CPU', summary['verdict'], summary['findings'])
+    t.check(waiting and (re.search('PMPI_(Init|Barrier|Finalize)', waiting[0]['sentence']) or waiting[0]['kind'] == 'oversubscribed'),
+            'a rank that waits for the other: by the call it waits in, or they shared one CPU', summary['verdict'], summary['findings'])
 
     def most_of(name, ranks):
         """Seconds that ranks may have blocked by kind of finding: their own waits, and a little of their CPU time."""
