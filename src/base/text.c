@@ -180,6 +180,42 @@ void sn_text_add_duration(struct sn_text *text, double seconds)
 		     value, units[unit]);
 }
 
+static void add_large(struct sn_text *text, double value)
+{
+	static const char *const names[] = { "million", "billion", "trillion" };
+	double scaled = value / 1e6;
+	size_t name = 0;
+
+	while (name < 2 && fabs(scaled) >= 999.5) {
+		scaled /= 1000;
+		name++;
+	}
+	if (fabs(scaled) < 999.5)
+		sn_text_addf(text, "%.3g %s", scaled, names[name]);
+	else
+		sn_text_addf(text, "%.0f %s", scaled, names[name]);
+}
+
+void sn_text_add_number(struct sn_text *text, double value)
+{
+	double size = fabs(value);
+
+	if (!isfinite(value)) {
+		sn_text_add(text, isnan(value) ? "?" : value > 0 ? "infinite" : "-infinite");
+	} else if (size >= 999999.5) {
+		add_large(text, value);
+	} else if (size >= 999.5 || value == rint(value)) {
+		sn_text_add(text, value <= -0.5 ? "-" : "");
+		sn_text_add_count(text, (uint64_t)rint(size));
+	} else if (size >= 0.001) {
+		sn_text_addf(text, "%.4g", value);
+	} else { /* three digits behind the noughts, as far as anybody counts those */
+		int noughts = (int)fmin(12, ceil(-log10(size)) - 1);
+
+		sn_text_addf(text, "%.*f", noughts + 3, value);
+	}
+}
+
 static uint32_t utf8_decode(const char *bytes, size_t length)
 {
 	const uint8_t *u = (const uint8_t *)bytes;

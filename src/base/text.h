@@ -21,6 +21,9 @@ void sn_text_add_char(struct sn_text *text, char c);
 void sn_text_add_repeated(struct sn_text *text, char c, size_t count);
 /** Seconds for people: "1.25 ms", three digits, from ns to s. */
 void sn_text_add_duration(struct sn_text *text, double seconds);
+/** A number for people, never with an exponent: "6.1 million", "12,345", "0.25"; three or four digits of what is no
+ *  whole number, and three from a million on. */
+void sn_text_add_number(struct sn_text *text, double value);
 /** Adds a count with its thousands set apart: "1,234,567". */
 void sn_text_add_count(struct sn_text *text, uint64_t count);
 __attribute__((format(printf, 2, 3))) void sn_text_addf(struct sn_text *text, const char *format,

@@ -46,7 +46,7 @@ struct sn_command {
 	bool (*word_at)(size_t index, struct sn_word *out);
 	bool stops_at_operand; /* options after the first operand belong to the target */
 	/* but not after an operand for which this is true; NULL: after none */
-	bool (*goes_on_after)(const char *operand);
+	bool (*goes_on_after)(const struct sn_args *before, const char *operand);
 	/* -h is an option of its own; this is what it does alone. NULL: -h prints the help */
 	int (*h_alone)(void);
 	int (*run)(const struct sn_args *args); /* returns the exit code */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/spelling.h"
 #include "base/vec.h"
 
 static size_t option_index(const struct sn_command *command, const char *name, size_t length)
@@ -127,6 +128,30 @@ static sn_status option_take(struct parser *parser, size_t i, const char *value,
 	return SN_OK;
 }
 
+static sn_status option_unknown(const struct sn_command *command, const char *name, size_t length,
+				struct sn_error *err)
+{
+	char *own = sn_strndup(name, length);
+	const char *near = NULL;
+	sn_status status;
+
+	for (const struct sn_option *o = command->options; o->name; o++)
+		if (sn_spelling_is_nearer(own, o->name, near))
+			near = o->name;
+	if (near)
+		status = sn_error_set(
+			err, SN_ERR_USAGE,
+			"'%s' has no option '--%s'; did you mean '--%s'? ('sonde %s -h' lists "
+			"them)",
+			command->name, own, near, command->name);
+	else
+		status = sn_error_set(err, SN_ERR_USAGE,
+				      "'%s' has no option '--%s'; 'sonde %s -h' lists them",
+				      command->name, own, command->name);
+	free(own);
+	return status;
+}
+
 static sn_status long_option(struct parser *parser, char **argv, int argc, int *at,
 			     struct sn_error *err)
 {
@@ -136,9 +161,7 @@ static sn_status long_option(struct parser *parser, char **argv, int argc, int *
 	const struct sn_option *option = &parser->command->options[i];
 
 	if (!option->name)
-		return sn_error_set(
-			err, SN_ERR_USAGE, "'%s' has no option '--%.*s'; 'sonde %s -h' lists them",
-			parser->command->name, (int)length, name, parser->command->name);
+		return option_unknown(parser->command, name, length, err);
 	if (!option->metavar && equals)
 		return sn_error_set(err, SN_ERR_USAGE, "--%s takes no value", option->name);
 	if (!option->metavar)
@@ -206,7 +229,7 @@ sn_status sn_args_parse(const struct sn_command *command, int argc, char **argv,
 			sn_vec_push(&parser.operands, argv[at]);
 			only_operands |=
 				command->stops_at_operand &&
-				!(command->goes_on_after && command->goes_on_after(argv[at]));
+				!(command->goes_on_after && command->goes_on_after(out, argv[at]));
 		} else if (!strcmp(argv[at], "--")) {
 			only_operands = true;
 		} else if (asks_for_help(command, argv[at])) {

@@ -60,12 +60,16 @@ static int check_run(const struct sn_args *args)
 		}
 	}
 	sn_library_settle(library);
-	errors = sn_library_print_errors(library, stderr);
+	errors = sn_library_print_all(library, stderr);
 	for (size_t f = library->shipped_files; f < library->files.count; f++) {
 		const struct sn_prop_file *file = library->files.items[f];
 		size_t count = file->properties.count;
 
-		if (!file->diags.errors)
+		if (!file->diags.errors && file->diags.warnings)
+			printf("%s: %zu %s, no errors, %zu %s\n", file->name, count,
+			       count == 1 ? "property" : "properties", file->diags.warnings,
+			       file->diags.warnings == 1 ? "warning" : "warnings");
+		else if (!file->diags.errors)
 			printf("%s: %zu %s, no errors\n", file->name, count,
 			       count == 1 ? "property" : "properties");
 	}
@@ -79,9 +83,12 @@ const struct sn_command sn_command_properties_check = {
 	.name = "properties check",
 	.operands = "FILE...",
 	.summary = "Checks files of performance properties",
-	.description = "Reads each file (of a folder every *.prop) and prints all that is wrong in "
-		       "it, each with its line and a caret. Names may be those of the metrics and "
-		       "properties that come with sonde. Exit status 5 if there are errors.",
+	.description =
+		"Reads each file (of a folder every *.prop) and prints all that is wrong in "
+		"it, each with its line and a caret. Names may be those of the metrics and "
+		"properties that come with sonde. What is legal and hardly meant, such as a "
+		"confidence that is the same whatever was measured, is a warning. Exit status 5 if "
+		"there are errors.",
 	.options = no_options,
 	.examples = (const char *const[]){ "sonde properties check ours.prop",
 					   "every error of the file at once", NULL },
@@ -259,7 +266,7 @@ static int explain_unknown(const struct sn_library *library, const char *name)
 	const char *near = NULL;
 
 	for (size_t i = 0; i < library->properties.count; i++)
-		if (sn_spelling_is_near(name, library->properties.items[i]->name))
+		if (sn_spelling_is_nearer(name, library->properties.items[i]->name, near))
 			near = library->properties.items[i]->name;
 	if (near)
 		sn_warn("there is no property '%s'; did you mean '%s'?", name, near);

@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/launcher.h"
 #include "experiment/store.h"
+#include "record/target.h"
 #include "cli/properties.h"
 #include "cli/search.h"
 #include "search/engine/search.h"
@@ -77,9 +78,33 @@ double sn_search_threshold(const struct sn_args *args)
 	return sn_search_severity_read(args) == SN_SEVERITY_RATE ? 0.02 : 0.05;
 }
 
-static bool is_experiment(const char *operand)
+/* Options that only make sense of a program that is run. */
+static const char *const running[] = { "launch",  "restarts", "max-time", "output", "phase",
+				       "suspend", "agents",   "fanout",	  "hosts",  "join" };
+enum { RUNNING = sizeof(running) / sizeof(*running) };
+
+static bool is_to_run(const struct sn_args *args)
 {
-	return operand[0] == '@' || sn_store_is_experiment(operand);
+	for (size_t i = 0; i < RUNNING; i++)
+		if (sn_args_value(args, running[i]))
+			return true;
+	return false;
+}
+
+static bool is_program(const char *operand)
+{
+	struct sn_target target;
+	struct sn_error err;
+
+	return sn_target_find(operand, &target, &err) == SN_OK;
+}
+
+/* A word can be both: `work`, which is on the PATH, and the folder that an earlier search of it has left. It is
+ * the program where an option says that one is run. */
+static bool is_experiment(const struct sn_args *args, const char *operand)
+{
+	return operand[0] == '@' ||
+	       (sn_store_is_experiment(operand) && !(is_to_run(args) && is_program(operand)));
 }
 
 /* What only makes sense of one of both. */
@@ -88,10 +113,6 @@ static sn_status operands_check(const struct sn_args *args, const struct asked *
 {
 	static const char *const recorded[] = { "experiment", "time",	"thread",
 						"process",    "module", "function" };
-	static const char *const running[] = {
-		"launch",  "restarts", "max-time", "output", "phase",
-		"suspend", "agents",   "fanout",   "hosts",  "join"
-	};
 
 	if (!asked->is_online && args->operand_count > 1)
 		return sn_error_set(
@@ -105,7 +126,7 @@ static sn_status operands_check(const struct sn_args *args, const struct asked *
 				err, SN_ERR_USAGE,
 				"--%s is for runs that were recorded: leave it away, or '%s'",
 				recorded[i], args->operands[0]);
-	for (size_t i = 0; !asked->is_online && i < sizeof(running) / sizeof(*running); i++)
+	for (size_t i = 0; !asked->is_online && i < RUNNING; i++)
 		if (sn_args_value(args, running[i]))
 			return sn_error_set(
 				err, SN_ERR_USAGE,
@@ -187,7 +208,7 @@ static sn_status asked_read(const struct sn_args *args, struct asked *out, struc
 	out->experiment = sn_args_value(args, "experiment");
 	out->format = sn_args_value(args, "format");
 	out->arch = sn_args_value(args, "arch");
-	out->is_online = args->operand_count && !is_experiment(args->operands[0]);
+	out->is_online = args->operand_count && !is_experiment(args, args->operands[0]);
 	if (!out->experiment)
 		out->experiment = args->operand_count ? args->operands[0] : "@0";
 	if (status == SN_OK)
@@ -315,6 +336,15 @@ static sn_status run_search(struct sn_analysis *analysis, const struct sn_librar
 	return status;
 }
 
+static void both_tell(const char *operand)
+{
+	if (sn_store_is_experiment(operand) && is_program(operand))
+		fprintf(stderr,
+			"sonde: '%s' is a recorded run here, which is searched, and a program, too: an option "
+			"such as --restarts %d before it, or its path, runs that\n",
+			operand, RESTARTS);
+}
+
 static sn_status recorded_search(const struct sn_args *args, const struct asked *asked,
 				 const struct sn_library *library, bool *reached,
 				 struct sn_error *err)
@@ -325,6 +355,8 @@ static sn_status recorded_search(const struct sn_args *args, const struct asked 
 
 	if (status != SN_OK)
 		return status;
+	if (args->operand_count && !sn_args_flag(args, "quiet"))
+		both_tell(args->operands[0]);
 	arguments.options.arch = sn_args_value(args, "arch");
 	status = sn_cli_analysis_open(asked->experiment, &arguments.options, &analysis, err);
 	if (status == SN_OK)
@@ -389,6 +421,10 @@ static sn_status agents_check(const struct sn_args *args, struct sn_error *err)
 					    "--%s is for a search with an agent on each host: it "
 					    "needs --agents",
 					    of_hosts[i]);
+	if (!phase && sn_args_value(args, "suspend"))
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"--suspend needs --phase: without a phase the program is never stopped");
 	if (!agents)
 		return SN_OK;
 	if (!phase)
@@ -482,6 +518,39 @@ static sn_status program_search(const struct sn_args *args, const struct asked *
 	return status;
 }
 
+static bool has_file(const char *folder, const char *name)
+{
+	struct sn_text path = { 0 };
+	bool is_there;
+
+	sn_text_addf(&path, "%s/%s", folder, name);
+	is_there = !access(path.chars, F_OK);
+	sn_text_free(&path);
+	return is_there;
+}
+
+/* Why there is nothing in an experiment that --resume could go on with. */
+static sn_status resume_refuse(const char *folder, struct sn_error *err)
+{
+	if (has_file(folder, "search.words"))
+		return sn_error_set(
+			err, SN_ERR_FORMAT,
+			"search: '%s/search.words' is damaged, so that nobody knows what was searched: "
+			"'sonde search -e %s' searches what was recorded",
+			folder, folder);
+	if (!has_file(folder, "search.tsv"))
+		return sn_error_set(
+			err, SN_ERR_FORMAT,
+			"search: '%s' is of no search that could be gone on with: 'sonde search -e %s' "
+			"searches it as it was recorded",
+			folder, folder);
+	return sn_error_set(
+		err, SN_ERR_NO_DATA,
+		"search: '%s' is of a search without --phase, which measures in starts of "
+		"their own: 'sonde search -e %s' searches those that are there",
+		folder, folder);
+}
+
 /* The folder has what is to be searched, and how. */
 static sn_status resume(const struct sn_args *args, int *code, struct sn_error *err)
 {
@@ -494,11 +563,7 @@ static sn_status resume(const struct sn_args *args, int *code, struct sn_error *
 		status = sn_error_set(err, SN_ERR_USAGE, "--resume takes no operand; what is '%s'?",
 				      args->operands[0]);
 	if (status == SN_OK && sn_store_is_experiment(folder))
-		status = sn_error_set(
-			err, SN_ERR_NO_DATA,
-			"search: '%s' is of a search without --phase, which measures in starts of "
-			"their own: 'sonde search -e %s' searches those that are there",
-			folder, folder);
+		status = resume_refuse(folder, err);
 	if (status == SN_OK)
 		status = sn_simulate_resume(folder, sn_args_flag(args, "quiet"), &simulated, err);
 	if (status == SN_OK)

@@ -152,6 +152,13 @@ static sn_status refuse_existing(const char *path, struct sn_error *err)
 		path, path);
 }
 
+sn_status sn_store_check(const char *wanted, const char *key, struct sn_error *err)
+{
+	if (!wanted || access(wanted, F_OK) || key_matches(wanted, key))
+		return SN_OK;
+	return refuse_existing(wanted, err);
+}
+
 sn_status sn_store_create(const char *wanted, const char *program, const char *key,
 			  struct sn_text *path, bool *is_joined, struct sn_error *err)
 {

@@ -28,6 +28,9 @@
 sn_status sn_store_create(const char *wanted, const char *program, const char *key,
 			  struct sn_text *path, bool *is_joined, struct sn_error *err);
 
+/** Whether sn_store_create can be expected to take this name (NULL: always); else says why, as it would. */
+sn_status sn_store_check(const char *wanted, const char *key, struct sn_error *err);
+
 /** The name that an experiment of this program would have now in the working directory. */
 void sn_store_next(const char *program, struct sn_text *path);
 

@@ -273,6 +273,18 @@ def words(t):
         out.write('property Big(r: region) { condition own(r) > 0 s; confidence 1; severity 3; }')
     with open('bad.prop', 'w') as out:
         out.write('property Bad(r: region) { condition own(r) > 0; confidence 1; severity 1; }')
+    done = t.run('properties', 'check', 'big.prop')
+    t.check(done.returncode == 0 and done.stdout == 'big.prop: 1 property, no errors, 2 warnings\n' and
+            'big.prop:1:62: warning: the confidence is 1 whatever was measured' in done.stderr and
+            'big.prop:1:74: warning: a severity is a share from 0 to 1, and this is always 3' in done.stderr and '^' in done.stderr,
+            'what is legal and hardly meant is a warning', done.stdout, done.stderr)
+    with open('sure.prop', 'w') as out:
+        out.write('metric mine(r: region): s adds needs sampels;\n'
+                  'property Sure(r: region) { condition mine(r) > 0 s; confidence 5; severity 0.5; }')
+    done = t.run('properties', 'check', 'sure.prop')
+    t.check(done.returncode == 5 and "sure.prop:1:38: error: there is no source 'sampels'; did you mean 'samples'?" in done.stderr and
+            'sure.prop:2:64: error: a confidence is a share from 0 to 1, and this is always 5' in done.stderr,
+            'sources are checked at load, and confidences that are none', done.stderr)
     done = t.run('properties', 'check', 'nowhere.prop', 'big.prop', 'bad.prop')
     t.check(done.returncode == 5 and 'nowhere.prop' in done.stderr and 'bad.prop:1:44' in done.stderr and 'big.prop: 1 property' in done.stdout,
             'a file that is not there leaves the others to be checked', done.stdout, done.stderr)

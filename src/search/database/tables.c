@@ -20,6 +20,25 @@ struct sn_projection {
 	struct sn_map sum_of; /* hash of keys -> index of the sum */
 };
 
+/* As many columns as a name has on the first screen, and then some: rows have lines of their own. */
+enum { NAME_COLUMNS = 60 };
+
+const char *sn_member_whole_name(const struct sn_member *member)
+{
+	return member->name ? member->name : member->id ? member->id : "?";
+}
+
+void sn_member_add_shown(const struct sn_member *member, struct sn_text *out)
+{
+	const char *name = sn_member_whole_name(member);
+	struct sn_text shown = { 0 };
+
+	sn_text_add_printable(&shown, name, strlen(name));
+	sn_text_elide(&shown, NAME_COLUMNS);
+	sn_text_add(out, shown.chars ? shown.chars : "");
+	sn_text_free(&shown);
+}
+
 const char *sn_key_name(enum sn_key key)
 {
 	static const char *const names[] = { "region", "data", "process", "thread",

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/map.h"
+#include "base/text.h"
 #include "base/vec.h"
 
 enum sn_key {
@@ -53,6 +54,11 @@ struct sn_member {
 };
 
 typedef SN_VEC(struct sn_member) sn_member_vec;
+
+/** Its name, else its id; "?" if it has neither. */
+const char *sn_member_whole_name(const struct sn_member *member);
+/** The same for people: what cannot be printed is escaped, and a long name shortened (sn_text_elide). */
+void sn_member_add_shown(const struct sn_member *member, struct sn_text *out);
 
 /** One value of one metric. */
 struct sn_value {

@@ -12,11 +12,14 @@ enum { SHIPPED = sizeof(shipped) / sizeof(*shipped) };
 
 static sn_status name_unknown(const char *name, struct sn_error *err)
 {
+	const char *near = NULL;
+
 	for (size_t i = 0; i < SHIPPED; i++)
-		if (sn_spelling_is_near(name, shipped[i]))
-			return sn_error_set(err, SN_ERR_USAGE,
-					    "there is no strategy '%s'; did you mean '%s'?", name,
-					    shipped[i]);
+		if (sn_spelling_is_nearer(name, shipped[i], near))
+			near = shipped[i];
+	if (near)
+		return sn_error_set(err, SN_ERR_USAGE,
+				    "there is no strategy '%s'; did you mean '%s'?", name, near);
 	return sn_error_set(
 		err, SN_ERR_USAGE,
 		"there is no strategy '%s'; there are time, property, data and mpi, and "

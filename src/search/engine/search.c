@@ -675,7 +675,8 @@ static sn_status start_check(const struct sn_search *s, struct sn_error *err)
 	if (!s->options.start || s->host.start != SONDE_STRATEGY_NONE)
 		return SN_OK;
 	for (size_t i = 0; i < s->library->properties.count; i++)
-		if (sn_spelling_is_near(s->options.start, s->library->properties.items[i]->name))
+		if (sn_spelling_is_nearer(s->options.start, s->library->properties.items[i]->name,
+					  near))
 			near = s->library->properties.items[i]->name;
 	if (near)
 		return sn_error_set(err, SN_ERR_USAGE,

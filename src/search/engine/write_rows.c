@@ -68,7 +68,8 @@ static void path_add(const struct sn_search *s, const struct sn_finding *f, stru
 		const struct sn_member *r =
 			&s->recorded->tables->members[SN_KEY_REGION].items[path[i]];
 
-		sn_text_addf(out, "%s%s", i ? " > " : " Path: ", r->name ? r->name : r->id);
+		sn_text_add(out, i ? " > " : " Path: ");
+		sn_member_add_shown(r, out);
 	}
 	free(path);
 	if (count)

@@ -34,8 +34,7 @@ static void region_print(const struct sn_member *region, struct sn_text *out)
 	if (is_program)
 		sn_text_add(out, "Application Phase");
 	else if (!region->kind || strcmp(region->kind, "loop") != 0 || !region->file)
-		sn_text_add_printable(out, region->name ? region->name : "?",
-				      region->name ? strlen(region->name) : 1);
+		sn_member_add_shown(region, out);
 	sn_text_addf(out, "( %s", kind_word(region));
 	if (is_program && region->name)
 		sn_text_addf(out, ", %s", region->name);

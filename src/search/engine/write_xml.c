@@ -32,8 +32,9 @@ static void evidence_write(const struct sn_search *s, const struct sn_finding *f
 	for (size_t i = 0; i < property->evidence.count; i++) {
 		struct sn_text value = { 0 };
 
-		sn_prop_value_print(f->recorded->tables, property->evidence.items[i].expr->type,
-				    f->evidence[i], NULL, &value);
+		sn_prop_value_print_whole(f->recorded->tables,
+					  property->evidence.items[i].expr->type, f->evidence[i],
+					  &value);
 		element(out, "      ", property->evidence.items[i].name, value.chars);
 		sn_text_free(&value);
 	}

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/file.h"
+#include "base/spelling.h"
+#include "base/text.h"
 #include "code/image.h"
 #include "record/target.h"
 #include "search/online/libraries.h"
@@ -56,22 +59,27 @@ static bool is_loaded(const struct sn_image *image, const char *text, bool or_sy
 	return false;
 }
 
+static bool knows_heartbeats(const struct sn_image *image)
+{
+	static const char marker[] = "sonde_heartbeat_register";
+
+	return is_loaded(image, marker, true) || sn_image_symbol_named(image, marker);
+}
+
 /* The program has the text by itself, and knows the heartbeat library. */
 static bool is_heartbeat(const char *path, const char *wanted)
 {
-	static const char marker[] = "sonde_heartbeat_register";
 	const struct sn_image_options options = { .only_this_file = true, .on_demand = true };
 	struct sn_image *image = NULL;
 	bool is_one = false;
 
 	if (sn_image_open(path, &options, &image, NULL) == SN_OK)
-		is_one = (is_loaded(image, marker, true) || sn_image_symbol_named(image, marker)) &&
-			 is_loaded(image, wanted, false);
+		is_one = knows_heartbeats(image) && is_loaded(image, wanted, false);
 	sn_image_free(image);
 	return is_one;
 }
 
-/* ---- all ---- */
+/* ---- what was meant ---- */
 
 /* What is wanted, as it was typed. */
 struct wanted {
@@ -79,6 +87,106 @@ struct wanted {
 	size_t file_length; /* of FILE:LINE */
 	uint32_t line;	    /* 0: another thing */
 };
+
+struct near {
+	const char *wanted;
+	size_t distance; /* of `name` */
+	struct sn_text name;
+};
+
+static void near_take(struct near *near, const char *compared, const char *name, size_t length)
+{
+	size_t distance = sn_spelling_distance(near->wanted, compared);
+
+	/* what compilers and C libraries add to a program is no phase that anybody means */
+	if (!sn_spelling_is_near(near->wanted, compared) ||
+	    (compared[0] == '_' && near->wanted[0] != '_') ||
+	    (near->name.length && distance >= near->distance))
+		return;
+	near->distance = distance;
+	sn_text_clear(&near->name);
+	sn_text_add_bytes(&near->name, name, length);
+}
+
+/* "ns::f(int)": `ns::f` and `f` are compared, without what a compiler made of it. */
+static void near_function(const char *name, void *context)
+{
+	enum { LONGEST = 256 };
+	char stem[LONGEST];
+	size_t length = sn_name_stem_length(name);
+	const char *scope = NULL;
+
+	length = strcspn(name, ".") < length ? strcspn(name, ".") : length;
+	if (!length || length >= sizeof(stem))
+		return;
+	memcpy(stem, name, length);
+	stem[length] = '\0';
+	near_take(context, stem, stem, length);
+	for (const char *at = stem; (at = strstr(at, "::")) != NULL; at += 2)
+		scope = at + 2;
+	if (scope && *scope)
+		near_take(context, scope, stem, length);
+}
+
+static void near_file(const char *file, void *context)
+{
+	near_take(context, sn_base_name(file), sn_base_name(file), strlen(sn_base_name(file)));
+}
+
+/* Any text of the program's data can be a heartbeat's name. */
+static void near_texts(const struct sn_image *image, struct near *near)
+{
+	size_t count;
+	const struct sn_segment *segments = sn_image_segments(image, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		size_t left;
+		const char *at = (const char *)sn_image_bytes(image, segments[i].link_addr, &left);
+
+		for (const char *end = at ? at + left : NULL; at && at < end;) {
+			size_t length = strnlen(at, (size_t)(end - at));
+			uint64_t link_addr = segments[i].link_addr + left - (uint64_t)(end - at);
+			const struct sn_section *section;
+
+			if (length > 1 && length < SN_MONITOR_TEXT_MAX && at + length < end &&
+			    sn_spelling_is_near(near->wanted, at)) {
+				section = sn_image_section_at(image, link_addr);
+				if (section && section->name &&
+				    (sn_starts_with(section->name, ".rodata") ||
+				     sn_starts_with(section->name, ".data")))
+					near_take(near, at, at, length);
+			}
+			at += length + 1;
+		}
+	}
+}
+
+/* A name at fault is not looked for in libraries. */
+static void near_find(const struct sn_structure *structure, const struct wanted *w,
+		      const char *path, struct sn_text *out)
+{
+	char *file = w->line ? sn_strndup(w->words, w->file_length) : NULL;
+	struct near near = { .wanted = file ? sn_base_name(file) : w->words };
+	const struct sn_image_options options = { .only_this_file = true, .on_demand = true };
+	struct sn_image *image = NULL;
+
+	if (file) {
+		sn_places_files_see(structure, near_file, &near);
+	} else {
+		if (sn_image_open(path, &options, &image, NULL) == SN_OK && knows_heartbeats(image))
+			near_texts(image, &near);
+		sn_places_names_see(structure, near_function, &near);
+		sn_image_free(image);
+	}
+	if (near.name.length)
+		sn_text_add(out, near.name.chars);
+	if (near.name.length && w->line)
+		sn_text_addf(out, ":%u", w->line);
+	sn_text_free(&near.name);
+	free(file);
+}
+
+/* ---- all ---- */
 
 enum { SHOWN = 6 };
 
@@ -111,10 +219,11 @@ static void nearest_add(const struct sn_structure *structure, const struct wante
 static sn_status none_set(const struct sn_structure *structure, const struct wanted *w,
 			  const struct sn_places *places, const char *path, struct sn_error *err)
 {
-	struct sn_text nearest = { 0 };
+	struct sn_text nearest = { 0 }, near = { 0 };
 	sn_status status;
 
 	nearest_add(structure, w, &nearest);
+	near_find(structure, w, path, &near);
 	if (places->unwatchable)
 		status = sn_error_set(
 			err, SN_ERR_USAGE,
@@ -128,6 +237,12 @@ static sn_status none_set(const struct sn_structure *structure, const struct wan
 			"--phase '%s': no instruction of '%s' is that line's alone, as it has no "
 			"code, or the compiler made it one with others%s",
 			w->words, path, nearest.chars);
+	else if (near.length)
+		status = sn_error_set(
+			err, SN_ERR_USAGE,
+			"--phase '%s': '%s' has no heartbeat, function or line of that name; did you "
+			"mean '%s'?",
+			w->words, path, near.chars);
 	else
 		status = sn_error_set(
 			err, SN_ERR_USAGE,
@@ -136,6 +251,7 @@ static sn_status none_set(const struct sn_structure *structure, const struct wan
 			"a file's functions)",
 			w->words, path);
 	sn_text_free(&nearest);
+	sn_text_free(&near);
 	return status;
 }
 

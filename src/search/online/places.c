@@ -278,6 +278,38 @@ void sn_places_of_line(const struct sn_structure *structure, const char *file, s
 		rows_find(sn_structure_function(structure, i), file, length, line, out);
 }
 
+/* ---- all of them ---- */
+
+void sn_places_names_see(const struct sn_structure *structure,
+			 void (*see)(const char *name, void *context), void *context)
+{
+	for (size_t i = 0; i < sn_structure_function_count(structure); i++) {
+		const struct sn_function *f = sn_structure_function(structure, i);
+
+		if (f->kind == SN_FUNCTION_SYMBOL && f->name)
+			see(f->name, context);
+		for (uint32_t k = 0; k < f->inline_count; k++)
+			if (f->inlines[k].name)
+				see(f->inlines[k].name, context);
+	}
+}
+
+void sn_places_files_see(const struct sn_structure *structure,
+			 void (*see)(const char *file, void *context), void *context)
+{
+	const char *last = NULL;
+
+	for (size_t i = 0; i < sn_structure_function_count(structure); i++) {
+		const struct sn_function *f = sn_structure_function(structure, i);
+
+		for (uint32_t r = 0; r < f->line_count; r++) {
+			if (f->lines[r].file && f->lines[r].file != last)
+				see(f->lines[r].file, context);
+			last = f->lines[r].file;
+		}
+	}
+}
+
 /* ---- what to say of them ---- */
 
 bool sn_places_are_several(const struct sn_places *places)

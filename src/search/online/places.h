@@ -35,6 +35,13 @@ void sn_places_of_line(const struct sn_structure *structure, const char *file, s
 /** FUNCTION+0xOFFSET: a loop by its label, or what begins a line, a loop or a block there. */
 void sn_places_of_label(struct sn_structure *structure, const char *label, struct sn_places *out);
 
+/** Every name of a function, of inlined copies too, as the file has it: with parameters where it has them. */
+void sn_places_names_see(const struct sn_structure *structure,
+			 void (*see)(const char *name, void *context), void *context);
+/** Every source file of a row of lines, by its path; often again and again. */
+void sn_places_files_see(const struct sn_structure *structure,
+			 void (*see)(const char *file, void *context), void *context);
+
 /** Whether they are of two functions, or of lines of two files, that only have the same name. */
 bool sn_places_are_several(const struct sn_places *places);
 /** "main+0x1a0". */

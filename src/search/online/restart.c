@@ -14,6 +14,8 @@
 
 #include "base/progress.h"
 #include "base/stats.h"
+#include "experiment/store.h"
+#include "record/launch_key.h"
 #include "record/streams.h"
 #include "record/target.h"
 #include "search/evidence/sources.h"
@@ -126,6 +128,26 @@ static sn_status start(struct restart *r, const struct sn_record_options *option
 	/* a launcher makes an exit status of it */
 	r->is_interrupted |= result.was_told_to_end || is_ended_from_outside(result.exit_signal);
 	r->is_interrupted |= sn_online_signals_restore(&r->mask);
+	return status;
+}
+
+/* What can be known to fail is said before a start is announced. */
+static sn_status start_check(struct restart *r, struct sn_error *err)
+{
+	struct sn_target target = { 0 };
+	struct sn_text key = { 0 };
+	char host[256] = "";
+	int32_t rank;
+	sn_status status = sn_target_find(r->options->record.arguments[0], &target, err);
+
+	if (status != SN_OK) {
+		r->out->exit_code = target.exit_code;
+		return status;
+	}
+	gethostname(host, sizeof(host) - 1);
+	sn_launch_key(host, &key, &rank);
+	status = sn_store_check(r->options->record.output, key.chars, err);
+	sn_text_free(&key);
 	return status;
 }
 
@@ -501,6 +523,9 @@ sn_status sn_online_restart(const struct sn_online_options *options, struct sn_o
 		out->exit_code = SN_EXIT_USAGE;
 		return status;
 	}
+	status = start_check(&r, err);
+	if (status != SN_OK)
+		return status;
 	sigprocmask(SIG_SETMASK, NULL, &r.mask);
 	sn_streams_open(&r.streams);
 	status = start(&r, &options->record, "samples, waits, the kernel's account", &path, err);

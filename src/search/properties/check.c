@@ -59,7 +59,7 @@ uint32_t sn_prop_symbol_add(struct sn_prop_checker *c, const char *name, struct 
 
 static void near_try(const char *written, const char *name, const char **near)
 {
-	if (!*near && sn_spelling_is_near(written, name))
+	if (sn_spelling_is_nearer(written, name, *near))
 		*near = name;
 }
 
@@ -91,11 +91,59 @@ const char *sn_prop_near(const struct sn_prop_checker *c, const char *name,
 
 /* ---- metrics and parameters ---- */
 
+static bool has_source(const struct sn_prop_file *file, const char *name)
+{
+	for (size_t i = 0; i < file->metrics.count; i++)
+		for (size_t k = 0; k < file->metrics.items[i]->needs.count; k++)
+			if (!strcmp(file->metrics.items[i]->needs.items[k], name))
+				return true;
+	return false;
+}
+
+static const char *source_near(const struct sn_prop_file *file, const char *name, const char *best)
+{
+	for (size_t i = 0; i < file->metrics.count; i++)
+		for (size_t k = 0; k < file->metrics.items[i]->needs.count; k++) {
+			const char *source = file->metrics.items[i]->needs.items[k];
+
+			if (sn_spelling_is_nearer(name, source, best))
+				best = source;
+		}
+	return best;
+}
+
+/* The sources are those that metrics need which come with sonde. */
+static void sources_check(struct sn_prop_checker *c, const struct sn_metric *metric)
+{
+	for (size_t i = 0; i < metric->needs.count && !c->file->is_shipped; i++) {
+		const char *name = metric->needs.items[i], *near = NULL;
+		bool is_there = false;
+
+		for (size_t f = 0; f < c->scope->file_count; f++) {
+			is_there |= has_source(c->scope->files[f], name);
+			near = source_near(c->scope->files[f], name, near);
+		}
+		if (is_there)
+			continue;
+		if (near)
+			sn_prop_report(&c->file->diags, metric->needs_pos.items[i],
+				       "there is no source '%.80s'; did you mean '%.80s'?", name,
+				       near);
+		else
+			sn_prop_report(
+				&c->file->diags, metric->needs_pos.items[i],
+				"there is no source '%.80s'; 'sonde properties list' has those of "
+				"each property; a metric of tables alone needs none",
+				name);
+	}
+}
+
 static void metric_check(struct sn_prop_checker *c, size_t index)
 {
 	const struct sn_metric *metric = c->file->metrics.items[index], *other;
 	char text[SN_PROP_UNIT_TEXT];
 
+	sources_check(c, metric);
 	if (metric_in(c->file, metric->name) != metric) {
 		sn_prop_report(&c->file->diags, metric->pos, "metric '%s' is there already",
 			       metric->name);
@@ -329,6 +377,7 @@ static void property_check(struct sn_prop_checker *c, struct sn_property *proper
 			sn_prop_check_expr(c, property->evidence.items[i].expr);
 	sn_prop_confidences_request(c);
 	sn_prop_sums_find(property);
+	sn_prop_constants_check(property, &c->file->diags);
 	text_check(c, property->explain, property->explain_pos);
 	text_check(c, property->hint, property->hint_pos);
 	property->slot_count = c->symbol_count;

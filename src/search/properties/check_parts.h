@@ -36,6 +36,10 @@ void sn_prop_confidences_request(struct sn_prop_checker *c);
 /** Finds which lets and evidence are sums. After the check of their expressions. */
 void sn_prop_sums_find(struct sn_property *property);
 
+/** Reports a confidence that is always the same, or no share, and a severity that never is one. After the check of
+ *  their expressions. */
+void sn_prop_constants_check(struct sn_property *property, struct sn_prop_diags *diags);
+
 /** Resolves names and finds the type of an expression; SN_TYPE_WRONG after an error. */
 struct sn_prop_type sn_prop_check_expr(struct sn_prop_checker *c, struct sn_expr *e);
 

@@ -69,10 +69,13 @@ void sn_property_contexts(const struct sn_tables *tables, const struct sn_proper
 /** "misses(L2)" of a request. */
 void sn_prop_request_print(const struct sn_prop_request *request, struct sn_text *out);
 
-/** A value in words; `format` is ".1f", ".1%" or SN_PROP_DURATION, NULL: as short as it goes. What follows the
- *  format is not looked at. */
+/** A value for people, long names shortened; `format` is ".1f", ".1%" or SN_PROP_DURATION, NULL: as short as it goes. What
+ *  follows the format is not looked at. */
 void sn_prop_value_print(const struct sn_tables *tables, struct sn_prop_type type,
 			 struct sn_prop_value value, const char *format, struct sn_text *out);
+/** A value for documents: whole names, numbers as sn_text_add_double has them. */
+void sn_prop_value_print_whole(const struct sn_tables *tables, struct sn_prop_type type,
+			       struct sn_prop_value value, struct sn_text *out);
 /** A property's text (`explain` or `hint`) with the values of its last evaluation, but for evidence that is a sum: it stays
  *  open, for several processes' together. */
 void sn_prop_text_open(struct sn_evaluator *evaluator, const char *text, struct sn_text *out);

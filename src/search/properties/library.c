@@ -130,7 +130,7 @@ static void names_check(const struct sn_library *library, struct sn_prop_file *f
 				const char *name =
 					library->files.items[f]->properties.items[p]->name;
 
-				near = sn_spelling_is_near(word->name, name) ? name : near;
+				near = sn_spelling_is_nearer(word->name, name, near) ? name : near;
 			}
 		sn_prop_report(&file->diags, word->pos,
 			       near ? "there is no property '%s'; did you mean '%s'?"
@@ -223,19 +223,30 @@ void sn_library_settle(struct sn_library *library)
 			put_in_force(library, library->files.items[f]);
 }
 
-size_t sn_library_print_errors(struct sn_library *library, FILE *out)
+static size_t diags_print(struct sn_library *library, bool with_warnings, FILE *out)
 {
 	size_t errors = 0;
 
 	for (size_t f = 0; f < library->files.count; f++) {
 		struct sn_prop_file *file = library->files.items[f];
 
-		if (!file->diags.errors)
+		if (!file->diags.errors && !with_warnings)
 			continue;
-		sn_prop_diags_print(&file->diags, file->name, file->chars, file->length, out);
+		sn_prop_diags_print(&file->diags, file->name, file->chars, file->length,
+				    with_warnings, out);
 		errors += file->diags.errors;
 	}
 	return errors;
+}
+
+size_t sn_library_print_errors(struct sn_library *library, FILE *out)
+{
+	return diags_print(library, false, out);
+}
+
+size_t sn_library_print_all(struct sn_library *library, FILE *out)
+{
+	return diags_print(library, true, out);
 }
 
 const struct sn_metric *sn_library_metric(const struct sn_library *library, const char *name)
@@ -261,7 +272,7 @@ static const char *metric_near(const struct sn_library *library, const char *nam
 		const struct sn_prop_file *file = library->files.items[f];
 
 		for (size_t i = 0; !file->diags.errors && i < file->metrics.count; i++)
-			if (sn_spelling_is_near(name, file->metrics.items[i]->name))
+			if (sn_spelling_is_nearer(name, file->metrics.items[i]->name, near))
 				near = file->metrics.items[i]->name;
 	}
 	return near;

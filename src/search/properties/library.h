@@ -36,6 +36,9 @@ void sn_library_settle(struct sn_library *library);
 /** Prints the errors of the user's files; how many there are. */
 size_t sn_library_print_errors(struct sn_library *library, FILE *out);
 
+/** The same with warnings; how many errors there are. */
+size_t sn_library_print_all(struct sn_library *library, FILE *out);
+
 /** The metric of this name as the user's files in force declare it, else as sonde does; NULL: none. */
 const struct sn_metric *sn_library_metric(const struct sn_library *library, const char *name);
 /** Prints one line for each metric of the tables that no file in force declares: its values are asked for by

@@ -237,6 +237,7 @@ static void metric_parse(struct sn_prop_parser *p)
 			const char *source = sn_prop_expect_name(p, "the name of a source", &pos);
 
 			sn_vec_push(&metric->needs, source);
+			sn_vec_push(&metric->needs_pos, pos);
 		} while (sn_prop_take_mark(p, ","));
 	sn_prop_expect_mark(p, ";", "at the end of the metric");
 	sn_vec_push(&p->file->metrics, metric);
@@ -611,8 +612,10 @@ void sn_prop_file_free(struct sn_prop_file *file)
 {
 	if (!file)
 		return;
-	for (size_t i = 0; i < file->metrics.count; i++)
+	for (size_t i = 0; i < file->metrics.count; i++) {
 		sn_vec_free(&file->metrics.items[i]->needs);
+		sn_vec_free(&file->metrics.items[i]->needs_pos);
+	}
 	for (size_t i = 0; i < file->properties.count; i++)
 		property_free(file->properties.items[i]);
 	sn_vec_free(&file->metrics);

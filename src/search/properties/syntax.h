@@ -146,6 +146,7 @@ struct sn_metric {
 	struct sn_prop_unit unit;
 	bool adds;
 	SN_VEC(const char *) needs; /* names of sources */
+	SN_VEC(struct sn_prop_pos) needs_pos;
 };
 
 struct sn_param {
@@ -171,6 +172,9 @@ struct sn_prop_named {
 	struct sn_prop_pos pos;
 	struct sn_expr *expr;
 	uint32_t slot; /* of a let */
+	/* by the check: it has the same value whatever was measured; of a let */
+	bool is_constant;
+	double constant;
 	bool adds; /* of a let and evidence, by the check: a sum, which several processes have together */
 };
 typedef SN_VEC(struct sn_prop_named) sn_prop_named_vec;

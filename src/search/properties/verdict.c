@@ -117,10 +117,10 @@ void sn_prop_value_print(const struct sn_tables *tables, struct sn_prop_type typ
 		sn_text_add(out, "?");
 	} else if (type.kind == SN_TYPE_MEMBER) {
 		member = member_of(tables, type.member, value.member);
-		sn_text_add(out, !member	? "?"
-				 : member->name ? member->name
-				 : member->id	? member->id
-						: "?");
+		if (member)
+			sn_member_add_shown(member, out);
+		else
+			sn_text_add(out, "?");
 	} else if (type.kind == SN_TYPE_BOOL) {
 		sn_text_add(out, value.number != 0 ? "true" : "false");
 	} else if (format && sn_starts_with(format, SN_PROP_DURATION)) {
@@ -133,6 +133,21 @@ void sn_prop_value_print(const struct sn_tables *tables, struct sn_prop_type typ
 	} else if (format) {
 		sn_text_addf(out, "%.*f", format[1] - '0', value.number);
 	} else {
-		sn_text_addf(out, "%g", value.number);
+		sn_text_add_number(out, value.number);
+	}
+}
+
+void sn_prop_value_print_whole(const struct sn_tables *tables, struct sn_prop_type type,
+			       struct sn_prop_value value, struct sn_text *out)
+{
+	const struct sn_member *member;
+
+	if (value.is_known && type.kind == SN_TYPE_NUMBER) {
+		sn_text_add_double(out, value.number);
+	} else if (value.is_known && type.kind == SN_TYPE_MEMBER) {
+		member = member_of(tables, type.member, value.member);
+		sn_text_add(out, member ? sn_member_whole_name(member) : "?");
+	} else {
+		sn_prop_value_print(tables, type, value, NULL, out);
 	}
 }

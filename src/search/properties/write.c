@@ -93,6 +93,17 @@ static void verdict_write(const uint32_t keys[SN_KEYS], void *context)
 	sn_json_close(json);
 }
 
+static void too_severe_tell(const struct sn_property *property, double severity)
+{
+	struct sn_text text = { 0 };
+
+	sn_text_add_number(&text, severity);
+	sn_warn("properties: '%s' claims a severity of %s; a severity is a share of the phase's lanes, and "
+		"was cut to 1",
+		property->name, text.chars);
+	sn_text_free(&text);
+}
+
 void sn_verdicts_write(const struct sn_library *library, struct sn_tables *tables, FILE *out)
 {
 	struct writing w = { .tables = tables, .json = { .out = out } };
@@ -112,9 +123,7 @@ void sn_verdicts_write(const struct sn_library *library, struct sn_tables *table
 			continue;
 		sn_property_contexts(tables, w.property, none, verdict_write, &w);
 		if (w.most > 1 + 1e-9)
-			sn_warn("properties: '%s' claims a severity of %.3g; a severity is a share "
-				"of the phase's lanes, and was cut to 1",
-				w.property->name, w.most);
+			too_severe_tell(w.property, w.most);
 	}
 	sn_json_close(&w.json);
 	sn_json_close(&w.json);

@@ -21,7 +21,7 @@ fail(const struct sn_scenario *s, struct sn_error *err, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(sentence, sizeof(sentence), format, args);
 	va_end(args);
-	return sn_error_set(err, SN_ERR_FORMAT, "scenario: '%s': %s", s->name, sentence);
+	return sn_error_set(err, SN_ERR_FORMAT, "scenario: '%s': %s", s->path, sentence);
 }
 
 /* ---- sets ---- */
@@ -275,6 +275,7 @@ sn_status sn_scenario_read_memory(const char *name, const char *bytes, size_t le
 	sn_status status;
 
 	s->name = name_of(name);
+	s->path = sn_strdup(name);
 	s->root = json_loadb(length ? bytes : "", length, 0, &fault);
 	if (!s->root)
 		status = fail(s, err, "no JSON: %s (line %d, column %d)", fault.text, fault.line,
@@ -328,5 +329,6 @@ void sn_scenario_free(struct sn_scenario *s)
 	sn_vec_free(&s->faults);
 	free(s->program);
 	free(s->name);
+	free(s->path);
 	free(s);
 }

@@ -24,6 +24,7 @@ struct sn_fault {
 
 struct sn_scenario {
 	char *name; /* of the file, without its folder and ending */
+	char *path; /* as it was read, for messages */
 	json_t *root;
 	double phase_s;
 	uint32_t hosts, phases;

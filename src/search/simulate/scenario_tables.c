@@ -333,10 +333,10 @@ sn_status sn_scenario_tables_check(const struct sn_scenario *s, const struct sn_
 
 	if (metrics && !json_is_array(metrics))
 		return sn_error_set(err, SN_ERR_FORMAT, "scenario: '%s': \"metrics\" is no list",
-				    s->name);
+				    s->path);
 	if (processes && !json_is_array(processes))
 		return sn_error_set(err, SN_ERR_FORMAT, "scenario: '%s': \"processes\" is no list",
-				    s->name);
+				    s->path);
 	/* with the ids that the user gave */
 	own = json_array_size(processes) ? json_deep_copy(processes) : json_array();
 	m.host = ALL_HOSTS;

@@ -456,8 +456,9 @@ sn_status sn_simulate_resume(const char *path, bool is_quiet, struct sn_simulate
 	if (!simulation->path || !is_folder(simulation->path))
 		return sn_error_set(
 			err, SN_ERR_NOT_FOUND,
-			"search: '%s' is no folder of 'sonde search simulate' that could "
-			"be gone on with",
+			simulation->path
+				? "search: '%s' has nothing of a search that could be gone on with"
+				: "search: there is no folder '%s' of a search that could be gone on with",
 			path);
 	simulation->library = sn_library_new();
 	status = folder_load(simulation, err);

@@ -22,6 +22,38 @@ TEST(hostile_names_cannot_steer_a_terminal)
 	sn_text_free(&text);
 }
 
+TEST(numbers_for_people_have_no_exponent)
+{
+	static const struct {
+		double value;
+		const char *text;
+	} cases[] = { { 6.09723e6, "6.1 million" },
+		      { 999999, "999,999" },
+		      { 999999.7, "1 million" },
+		      { 61.25e6, "61.2 million" },
+		      { 9.999e8, "1 billion" },
+		      { 5e12, "5 trillion" },
+		      { 4.2e16, "42000 trillion" },
+		      { -2.5e6, "-2.5 million" },
+		      { 0, "0" },
+		      { 12345, "12,345" },
+		      { 12345.6, "12,346" },
+		      { -7, "-7" },
+		      { 0.25, "0.25" },
+		      { 1.23456, "1.235" },
+		      { 0.001, "0.001" },
+		      { 0.0001234, "0.000123" },
+		      { NAN, "?" } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct sn_text text = { 0 };
+
+		sn_text_add_number(&text, cases[i].value);
+		CHECK_STRING(text.chars, cases[i].text);
+		sn_text_free(&text);
+	}
+}
+
 TEST(json_strings_may_stand_in_a_script_element)
 {
 	struct sn_text text = { 0 };

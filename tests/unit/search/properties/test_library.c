@@ -8,8 +8,9 @@
 #include "harness/tap.h"
 #include "search/properties/print.h"
 
-/* The first line of the errors of a file's text, and how many there are. */
-static void check_error(const char *text, size_t errors, const char *want)
+/* The first line of what is said of a file's text, and how many errors there are. */
+static void check_said(const char *text, size_t errors, const char *want,
+		       size_t (*print)(struct sn_library *library, FILE *out))
 {
 	struct sn_library *library = sn_library_new();
 	char *printed = NULL, *end;
@@ -18,7 +19,7 @@ static void check_error(const char *text, size_t errors, const char *want)
 
 	sn_library_add_memory(library, "f", text, strlen(text));
 	sn_library_settle(library);
-	CHECK_INT(sn_library_print_errors(library, out), errors);
+	CHECK_INT(print(library, out), errors);
 	fclose(out);
 	end = strchr(printed, '\n');
 	if (end)
@@ -28,12 +29,25 @@ static void check_error(const char *text, size_t errors, const char *want)
 	sn_library_free(library);
 }
 
+static void check_error(const char *text, size_t errors, const char *want)
+{
+	check_said(text, errors, want, sn_library_print_errors);
+}
+
+static void check_warning(const char *text, const char *want)
+{
+	check_said(text, 0, want, sn_library_print_all);
+	check_error(text, 0, "");
+}
+
 TEST(what_comes_with_sonde_has_no_errors)
 {
 	struct sn_library *library = sn_library_new();
 
 	sn_library_settle(library);
 	CHECK_INT(sn_library_print_errors(library, stdout), 0);
+	for (size_t f = 0; f < library->files.count; f++)
+		CHECK_INT(library->files.items[f]->diags.warnings, 0);
 	CHECK(library->properties.count >= 57);
 	CHECK(sn_library_find(library, "UnbalLC2DMissRate") != NULL);
 	CHECK(sn_property_refines(sn_library_find(library, "UnbalLC2DMissRate"),
@@ -74,6 +88,51 @@ TEST(errors_stand_at_the_operator_or_name_at_fault)
 	check_error("property A() refines Hotregion { condition 1 > 0; confidence 1; severity 1; }",
 		    1,
 		    "f:1:22: error: there is no property 'Hotregion'; did you mean 'HotRegion'?");
+}
+
+TEST(a_metric_needs_sources_that_there_are)
+{
+	check_error("metric mine(r: region): s adds needs samples, kernel;", 0, "");
+	check_error("metric mine(r: region): s;", 0, "");
+	check_error("metric mine(r: region): s adds needs kernel, sampels;", 1,
+		    "f:1:46: error: there is no source 'sampels'; did you mean 'samples'?");
+	check_error(
+		"metric mine(r: region): s needs crystal;", 1,
+		"f:1:33: error: there is no source 'crystal'; 'sonde properties list' has those of "
+		"each property; a metric of tables alone needs none");
+}
+
+TEST(a_confidence_is_no_constant_and_a_severity_a_share)
+{
+	check_error("property A() { condition 1 > 0; confidence 5; severity 1; }", 1,
+		    "f:1:44: error: a confidence is a share from 0 to 1, and this is always 5");
+	check_error("param p = 2; property A() { let a = -p; let b = a + least(1, 4) / 2;\n"
+		    "condition 1 > 0; confidence b; severity 1; }",
+		    1,
+		    "f:2:29: error: a confidence is a share from 0 to 1, and this is always -1.5");
+	check_error("property A() { condition a: 1 > 0; confidence max(a -> 1.5); severity 1; }", 1,
+		    "f:1:56: error: a confidence is a share from 0 to 1, and this is always 1.5");
+	check_warning(
+		"property A() { condition 1 > 0; confidence 0.9; severity 1; }",
+		"f:1:44: warning: the confidence is 0.9 whatever was measured; confidence(METRIC) "
+		"tells how sure a metric's values are");
+	check_warning(
+		"property A(r: region) { condition 1 > 0; confidence confidence(own); severity 3; }",
+		"f:1:79: warning: a severity is a share from 0 to 1, and this is always 3, which "
+		"counts as 1");
+	check_warning("property A(r: region) { condition 1 > 0; confidence 1 - confidence(own);\n"
+		      "severity lanes - 3; }",
+		      "");
+}
+
+TEST(a_warning_hides_no_error_of_its_place)
+{
+	check_said("property A() { condition 1 > 0; confidence 1; severity 3; }\n"
+		   "property A() { condition x > 0; confidence 1; severity 1; }",
+		   2,
+		   "f:1:44: warning: the confidence is 1 whatever was measured; confidence(METRIC) "
+		   "tells how sure a metric's values are",
+		   sn_library_print_all);
 }
 
 TEST(errors_of_syntax)
