@@ -122,7 +122,7 @@ def word_of_both(t, app):
 def not_resumed(t, app):
     """Exit status 5 of what is no search, and 3 of one that has nothing to go on with."""
     refused(t, ['--resume', 'nowhere'], "there is no folder 'nowhere' of a search", 'a folder that is not there', 5)
-    refused(t, ['--resume', 'there'], "'there' has nothing of a search", 'a folder of something else', 5)
+    refused(t, ['--resume', 'there'], "'there' is no folder of 'sonde search simulate', nor of a search with --phase,", 'a folder of something else', 5)
     t.run('record', '-o', 'recorded', app)
     refused(t, ['--resume', 'recorded'], "'recorded' is of no search", 'a recording', 5)
     refused(t, ['--resume', 'first'], "'sonde search -e first' searches", 'a search without --phase', 3)

@@ -457,7 +457,8 @@ sn_status sn_simulate_resume(const char *path, bool is_quiet, struct sn_simulate
 		return sn_error_set(
 			err, SN_ERR_NOT_FOUND,
 			simulation->path
-				? "search: '%s' has nothing of a search that could be gone on with"
+				? "search: '%s' is no folder of 'sonde search simulate', nor of a search with "
+				  "--phase, that could be gone on with"
 				: "search: there is no folder '%s' of a search that could be gone on with",
 			path);
 	simulation->library = sn_library_new();
