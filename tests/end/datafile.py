@@ -3,6 +3,7 @@ import os
 import struct
 
 HEADER = struct.Struct("<QIIII IIII iiII iiII Qqqq qqiI Qqq qqq 16Q QQQQQQQQQ II 64s1024s256s")
+HEADER_LOST_AT = struct.calcsize(HEADER.format.split('16Q')[0])  # 16 counts of 8 bytes, by enum sn_loss
 NAMES = ("magic version header_bytes chunk_bytes state next_chunk chunks_backed chunks_max origin pid parent_pid "
          "sequence parent_sequence rank rank_count uid follows_exec namespace start_ns start_realtime_ns "
          "process_start_ns end_ns end_realtime_ns exit_code mechanism period_ns start_user_ns start_system_ns "

@@ -275,7 +275,8 @@ static void take_summary(struct sn_report *report, const struct sn_summary *summ
 	report->asked_hz = summary->asked_hz;
 	report->verdict = summary->verdict;
 	for (size_t i = 0; i < summary->warnings.count; i++)
-		sn_vec_push(&report->warnings, summary->warnings.items[i]);
+		if (!sn_summary_is_minor(summary, i))
+			sn_vec_push(&report->warnings, summary->warnings.items[i]);
 }
 
 void sn_report_add_run(struct sn_report *report)

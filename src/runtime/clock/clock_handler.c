@@ -48,13 +48,13 @@ static void account_for_fork(struct sn_thread *self, const void *function)
 	int64_t now_ns = sn_now_ns();
 
 	if (!sn_config.settings.period_ns || sn_sample_unclaimed_ns(self) < FORK_WORTH_TELLING_NS ||
-	    !sn_enter(self))
+	    !sn_enter_call(self))
 		return;
 	sn_unwind_regs_here(&regs);
 	uint32_t stack =
 		sn_stack_capture(self, &regs, (uint64_t)(uintptr_t)function, false, now_ns);
 	sn_sample_remainder(self, &self->writer, now_ns, stack);
-	sn_leave(self);
+	sn_leave_call(self);
 }
 
 /* A monitor has the sources off: what is used until they are on belongs to nobody. */

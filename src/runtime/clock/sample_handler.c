@@ -341,6 +341,25 @@ struct delivery {
 	bool is_by_trap; /* a perf event's own signal */
 };
 
+/* What a perf event's signal claims; which event comes next. */
+static int64_t claim_event(struct sn_thread *self, int64_t now_ns, uint8_t *flags)
+{
+	struct sn_clock *clock = sn_clock_of(self);
+	int64_t cpu_ns;
+
+	if (clock->is_first_period && !sn_state->is_sealed) {
+		/* the first period was a random part of one */
+		cpu_ns = unclaimed_ns(self, 0);
+		clock->last_cpu_ns = read_clock(self, now_ns);
+		clock->last_sample_ns = now_ns;
+		sn_events_next(self);
+		return cpu_ns;
+	}
+	cpu_ns = claim_user(self, now_ns, flags);
+	sn_events_draw(self);
+	return cpu_ns;
+}
+
 static void take_sample(const struct delivery *delivery, const ucontext_t *context)
 {
 	struct sn_thread *self = delivery->self;
@@ -368,16 +387,7 @@ static void take_sample(const struct delivery *delivery, const ucontext_t *conte
 		if (clock->has_sample_timer)
 			cpu_ns = sample_by_timer(self, context, now_ns, delivery->overrun);
 	} else if (clock->events[0].page && !sn_events_end_flood(self)) {
-		if (clock->is_first_period && !sn_state->is_sealed) {
-			/* the first period was a random part of one */
-			cpu_ns = unclaimed_ns(self, 0);
-			clock->last_cpu_ns = read_clock(self, now_ns);
-			clock->last_sample_ns = now_ns;
-			sn_events_next(self);
-		} else {
-			cpu_ns = claim_user(self, now_ns, &flags);
-			sn_events_draw(self);
-		}
+		cpu_ns = claim_event(self, now_ns, &flags);
 		emit(self, context, now_ns, cpu_ns, flags);
 	}
 	sn_breakpoints_follow(self);
@@ -396,16 +406,18 @@ static void deliver(void *first, void *context)
 	take_sample(delivery, context);
 }
 
-/* A perf event's signal in the middle of an event's walk. A timer's claims what was used since the one
- * before, so the next one makes up for it. */
+/* A perf event's signal in our own code, or in the kernel's clock that it has called. A handler of the program's
+ * that interrupted our code is not that. A timer's signal claims what was used since the one before, so the
+ * next one makes up for it. */
 static bool is_left_for_later(struct sn_thread *self, uint64_t kind, const ucontext_t *context)
 {
 	uint64_t pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+	bool is_in_clock = pc - sn_config.vdso_start < sn_config.vdso_end - sn_config.vdso_start;
 
 	if (kind || !atomic_load_explicit(&self->takes_late, memory_order_relaxed) ||
-	    !sn_is_own_code(pc) || !sn_clock_of(self)->events[0].page)
+	    (!sn_is_own_code(pc) && !is_in_clock) || !sn_clock_of(self)->events[0].page)
 		return false;
-	self->late_pc = pc;
+	self->late_pc = is_in_clock ? (uint64_t)(uintptr_t)&sn_now_ns : pc;
 	atomic_fetch_add_explicit(&self->late_count, 1, memory_order_relaxed);
 	return true;
 }
@@ -413,19 +425,16 @@ static bool is_left_for_later(struct sn_thread *self, uint64_t kind, const ucont
 void sn_sample_late(struct sn_thread *self, uint32_t stack, int64_t now_ns)
 {
 	struct sn_clock *clock = sn_clock_of(self);
-	uint32_t count = atomic_load_explicit(&self->late_count, memory_order_relaxed);
-	uint8_t flags = 0;
-	int64_t cpu_ns;
+	uint32_t count = atomic_exchange_explicit(&self->late_count, 0, memory_order_relaxed);
 
-	atomic_store_explicit(&self->late_count, 0, memory_order_relaxed);
-	if (!clock->events[0].page || clock->is_first_period || is_left_out(self, now_ns, false))
+	if (is_left_out(self, now_ns, false))
 		return;
-	for (; count > 0; count--) {
-		cpu_ns = claim_user(self, now_ns, &flags);
+	for (; count > 0 && clock->events[0].page; count--) {
+		uint8_t flags = 0;
+		int64_t cpu_ns = claim_event(self, now_ns, &flags);
+
 		sn_sample_emit(self, stack, now_ns, cpu_ns, flags);
 	}
-	if (clock->events[0].page)
-		sn_events_draw(self);
 	count_cost(self, now_ns);
 }
 
@@ -485,7 +494,8 @@ void sn_sample_handler(int signal, siginfo_t *info, void *context)
 	struct sn_thread *self = delivery.self;
 	if (!delivery.is_new && !sn_enter(self)) {
 		if (!sn_collect_interrupted(self, false, context) &&
-		    !is_left_for_later(self, delivery.kind, context))
+		    !is_left_for_later(self, delivery.kind, context) &&
+		    delivery.kind != SN_TIMER_TICK) /* the next one claims what this one would */
 			sn_lose(SN_LOSS_REENTRY);
 		errno = saved_errno;
 		return;

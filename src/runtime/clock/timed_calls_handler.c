@@ -206,10 +206,10 @@ static void watch_call(struct sn_thread *self, const struct sn_call *call)
 {
 	sn_calls_skip(self, call->function, LOOK_EVERY);
 	if (sn_clock_of(self)->mechanism != SN_MECHANISM_PERF_SIGNAL || sn_state->is_sealed ||
-	    sn_is_paused() || !sn_enter(self))
+	    sn_is_paused() || !sn_enter_call(self))
 		return;
 	sn_sample_look_at_switches(self);
-	sn_leave(self);
+	sn_leave_call(self);
 }
 
 void sn_clock_after_call(struct sn_thread *self, const struct sn_call *call)
@@ -221,9 +221,9 @@ void sn_clock_after_call(struct sn_thread *self, const struct sn_call *call)
 		return;
 	}
 	if (clock->call_begin == call->begin && !sn_state->is_sealed && !sn_is_paused() &&
-	    sn_enter(self)) {
+	    sn_enter_call(self)) {
 		sample_call(self, call);
-		sn_leave(self);
+		sn_leave_call(self);
 	} else { /* a signal's handler has called something meanwhile */
 		draw_next(self, call->function);
 	}

@@ -93,7 +93,7 @@ struct sn_collector {
 	/** A SIGTRAP has come, whoever's: `data` is what a perf event carries (core/signals.h), else 0. True:
 	 *  it was the collector's own, and the program is not to see it. */
 	bool (*trap)(uint64_t data, void *ucontext);
-	/** Samples that came while an event's path was walked (sn_thread.late_count) have this stack. The
+	/** Samples that waited for the end of our own code (sn_thread.late_count) have this stack. The
 	 *  caller holds the thread busy. */
 	void (*late)(struct sn_thread *self, uint32_t stack, int64_t now_ns);
 	/** The calling thread is about to let others go on, or to wait for some, or has waited, by means

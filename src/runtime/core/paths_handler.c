@@ -242,16 +242,6 @@ static uint32_t path_of_walk(struct sn_thread *self, uint32_t count, uint32_t fi
 	return mark_site(self, HELD, path, self->pcs[first]);
 }
 
-/* Samples that came meanwhile, in our own code, have the event's stack. */
-static __attribute__((noinline)) void take_late(struct sn_thread *self)
-{
-	struct sn_unwind_regs regs;
-	int64_t now_ns = sn_now_ns();
-
-	sn_unwind_regs_here(&regs);
-	sn_collect_late(self, sn_stack_capture(self, &regs, self->late_pc, false, now_ns), now_ns);
-}
-
 /* For what the short rules do not know, from an instruction that the caller has reached. */
 static __attribute__((noinline)) uint32_t
 walk_at(struct sn_thread *self, struct sn_path_cache *cache, const struct sn_unwind_regs *regs)
@@ -275,20 +265,14 @@ __attribute__((noinline)) uint32_t sn_path_walk(struct sn_thread *self, struct s
 
 	cache->frame_count = 0;
 	sn_unwind_regs_here(&regs);
-	if (!sn_enter(self))
+	if (!sn_enter_call(self))
 		return 0;
-	atomic_store_explicit(&self->late_count, 0, memory_order_relaxed);
-	atomic_store_explicit(&self->takes_late, 1, memory_order_relaxed);
 	count = sn_stack_walk(self, &regs, sn_now_ns());
 	/* frames of an allocator's own may lie between */
 	while (first < count && self->pcs[first] != leaf)
 		first++;
 	path = first < count ? path_of_walk(self, count, first) : 0;
-	atomic_store_explicit(&self->takes_late, 0, memory_order_relaxed);
-	atomic_signal_fence(memory_order_seq_cst);
-	if (__builtin_expect(atomic_load_explicit(&self->late_count, memory_order_relaxed) != 0, 0))
-		take_late(self);
-	sn_leave(self);
+	sn_leave_call(self);
 	return path;
 }
 

@@ -145,9 +145,9 @@ SN_EXPORT int dlclose(void *handle)
 			SYS(sched_yield);
 	}
 	int result = REAL(dlclose)(handle);
-	if (sn_enter(self)) {
+	if (sn_enter_call(self)) {
 		sn_modules_refresh();
-		sn_leave(self);
+		sn_leave_call(self);
 	}
 	atomic_fetch_sub(&sn_state->is_closing, 1);
 	return result;

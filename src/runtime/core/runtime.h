@@ -70,8 +70,8 @@ struct sn_thread {
 	_Atomic uint32_t busy;	     /* our own code is at work: handlers keep off */
 	_Atomic uint32_t is_awaited; /* began before us, and is not set up yet */
 	_Atomic uint32_t is_walking; /* reads modules' tables: dlclose waits */
-	/* While an event's path is walked a sample may wait for its end, as the path is its stack, too.
-	 * Only the thread and its handlers look. */
+	/* Between sn_enter_call and sn_leave_call a sample waits for their end, where its stack can be
+	 * walked. Only the thread and its handlers look. */
 	_Atomic uint32_t takes_late, late_count;
 	uint64_t late_pc; /* in our own code */
 	uint64_t stack_start, stack_end;
@@ -166,6 +166,7 @@ struct sn_config {
 	char library[SN_SETTINGS_PATH_MAX];	   /* our path in LD_PRELOAD */
 	char host[SN_DATA_HOST_MAX];
 	uint64_t library_start, library_end; /* our own text */
+	uint64_t vdso_start, vdso_end;	     /* the kernel's, that our clock is in; 0: none */
 	uint64_t main_stack_end;
 	uint32_t signal_frame_bytes;
 	int (*clock_gettime)(clockid_t, struct timespec *); /* the vDSO's, or NULL */
@@ -218,6 +219,30 @@ static inline void sn_leave(struct sn_thread *self)
 {
 	atomic_signal_fence(memory_order_seq_cst);
 	atomic_store_explicit(&self->busy, 0, memory_order_relaxed);
+}
+
+/** Writes the samples that waited. The caller holds the thread busy, and is called by the program. */
+void sn_take_late(struct sn_thread *self);
+
+/** As sn_enter, in a wrapper that the program calls: a sample that falls into our own code waits until
+ *  sn_leave_call, and has the caller's stack. */
+static inline bool sn_enter_call(struct sn_thread *self)
+{
+	if (!sn_enter(self))
+		return false;
+	atomic_store_explicit(&self->takes_late, 1, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst);
+	return true;
+}
+
+/** The end of it. Not where vector registers are the program's: it may walk the stack. */
+static inline void sn_leave_call(struct sn_thread *self)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	if (__builtin_expect(atomic_load_explicit(&self->late_count, memory_order_relaxed) != 0, 0))
+		sn_take_late(self);
+	atomic_store_explicit(&self->takes_late, 0, memory_order_relaxed);
+	sn_leave(self);
 }
 
 /** What the caller of sn_hold has interrupted. */

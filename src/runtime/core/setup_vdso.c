@@ -28,6 +28,10 @@ void sn_setup_vdso(void)
 			bias = base - phdr->p_vaddr;
 		else if (phdr->p_type == PT_DYNAMIC)
 			dynamic = (const Elf64_Dyn *)(base + phdr->p_offset);
+		if (phdr->p_type == PT_LOAD && (phdr->p_flags & PF_X)) {
+			sn_config.vdso_start = bias + phdr->p_vaddr;
+			sn_config.vdso_end = sn_config.vdso_start + phdr->p_memsz;
+		}
 	}
 	for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
 		uintptr_t at = bias + dynamic->d_un.d_ptr;

@@ -305,3 +305,12 @@ uint32_t sn_stack_walk(struct sn_thread *self, const struct sn_unwind_regs *regs
 	atomic_store_explicit(&self->is_walking, 0, memory_order_release);
 	return sn_stack_drop_own(self->pcs, count, false);
 }
+
+void sn_take_late(struct sn_thread *self)
+{
+	struct sn_unwind_regs regs;
+	int64_t now_ns = sn_now_ns();
+
+	sn_unwind_regs_here(&regs);
+	sn_collect_late(self, sn_stack_capture(self, &regs, self->late_pc, false, now_ns), now_ns);
+}

@@ -282,12 +282,13 @@ void sn_thread_find_root(struct sn_thread *self)
 {
 	struct sn_unwind_regs regs;
 
-	if (atomic_load_explicit(&sn_state->thread_root, memory_order_relaxed) || !sn_enter(self))
+	if (atomic_load_explicit(&sn_state->thread_root, memory_order_relaxed) ||
+	    !sn_enter_call(self))
 		return;
 	sn_unwind_regs_here(&regs);
 	uint32_t stack = sn_stack_capture(self, &regs, 0, false, self->start_ns);
 	atomic_store_explicit(&sn_state->thread_root, stack, memory_order_relaxed);
-	sn_leave(self);
+	sn_leave_call(self);
 }
 
 void sn_thread_end(void)
@@ -298,6 +299,7 @@ void sn_thread_end(void)
 		return;
 	int64_t begin_ns = sn_now_ns();
 	self->has_ended = 1;
+	sn_writer_count_loss(&sn_state->file, SN_LOSS_REENTRY, self->late_count);
 	sn_collect_thread_end(self, begin_ns);
 	if (!sn_state->is_sealed)
 		sn_collect_pause(self);

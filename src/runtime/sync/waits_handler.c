@@ -87,7 +87,7 @@ static void begin_wait(struct sn_thread *self, const struct sn_call *call)
 
 	if (waits->open && frame <= waits->frame)
 		return; /* a signal's handler, within the wait that is open */
-	if (sn_is_paused() || !sn_enter(self))
+	if (sn_is_paused() || !sn_enter_call(self))
 		return;
 	if (waits->open)
 		discard(self, waits); /* left by longjmp */
@@ -97,7 +97,7 @@ static void begin_wait(struct sn_thread *self, const struct sn_call *call)
 	waits->begin = call->begin;
 	waits->frame = frame;
 	sn_count_overhead(now_ns);
-	sn_leave(self);
+	sn_leave_call(self);
 }
 
 static bool is_too_short(int64_t duration_ns)
@@ -113,17 +113,17 @@ static bool is_too_short(int64_t duration_ns)
 /* It was written when it began, and was short after all. */
 static void take_back(struct sn_thread *self, struct waits *waits, const struct sn_call *call)
 {
-	if (!sn_enter(self))
+	if (!sn_enter_call(self))
 		return;
 	expect_long(self, 1u << call->group, false);
 	discard(self, waits);
-	sn_leave(self);
+	sn_leave_call(self);
 }
 
 static void end_long_wait(struct sn_thread *self, struct waits *waits, const struct sn_call *call,
 			  bool is_open)
 {
-	if (!sn_enter(self))
+	if (!sn_enter_call(self))
 		return;
 	int64_t now_ns = sn_now_ns(), duration_ns = sn_waits_ns_of_ticks(call->ticks, now_ns);
 	if (is_too_short(duration_ns)) {
@@ -140,7 +140,7 @@ static void end_long_wait(struct sn_thread *self, struct waits *waits, const str
 	}
 	sn_packet_if_due(self, now_ns);
 	sn_count_overhead(now_ns);
-	sn_leave(self);
+	sn_leave_call(self);
 }
 
 static void end_wait(struct sn_thread *self, const struct sn_call *call)

@@ -56,6 +56,7 @@ struct sn_summary {
 	const char *rate_reason; /* why they are not the same; NULL: they are */
 	SN_VEC(const char *) warnings;
 	size_t death_count; /* of the warnings, the first: processes that a signal ended */
+	size_t minor_first, minor_count; /* of the warnings: those that no page needs */
 
 	struct sn_summary_loop loops[SN_SUMMARY_ROWS]; /* hottest source loops */
 	size_t loop_count, source_loop_count;	       /* shown; of all */
@@ -85,6 +86,11 @@ struct sn_summary *sn_summary_new(const struct sn_profile *profile,
  * hottest loops alone, and warns if the run was on another machine. */
 struct sn_summary *sn_summary_of(const struct sn_profile *profile, struct sn_structures *structures,
 				 const struct sn_machine_choice *choice);
+/** Whether a warning is none for a page: the file for programs has it. */
+static inline bool sn_summary_is_minor(const struct sn_summary *summary, size_t warning)
+{
+	return warning - summary->minor_first < summary->minor_count;
+}
 /** One more warning, a sentence; it is copied. */
 void sn_summary_warn(struct sn_summary *summary, const char *sentence);
 void sn_summary_free(struct sn_summary *summary);

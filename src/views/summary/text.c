@@ -593,14 +593,15 @@ static void put_notes(const struct sn_text_page *page, struct sn_text *line)
 	const struct sn_summary *s = page->summary;
 	enum { NOTES_MAX = 6 };
 
-	size_t first = s->death_count, end = first + NOTES_MAX;
+	size_t told = 0, count = s->warnings.count - s->minor_count - s->death_count;
 
-	for (size_t i = first; i < s->warnings.count && i < end; i++)
-		sn_page_put_wrapped(page, line,
-				    i > first ? "       " : " Note: ", s->warnings.items[i]);
-	if (s->warnings.count > end) {
+	for (size_t i = s->death_count; i < s->warnings.count && told < NOTES_MAX; i++)
+		if (!sn_summary_is_minor(s, i))
+			sn_page_put_wrapped(page, line,
+					    told++ ? "       " : " Note: ", s->warnings.items[i]);
+	if (count > told) {
 		sn_text_addf(line, "       and %zu more: sonde show summary --format json",
-			     s->warnings.count - end);
+			     count - told);
 		sn_page_put_line(page, line);
 	}
 }
