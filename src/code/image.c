@@ -215,6 +215,10 @@ static void read_dynamic_facts(struct sn_image *image)
 				image->facts.is_static = !image->facts.is_executable;
 				image->facts.is_executable = true;
 			}
+			if (entry.d_tag == DT_RELA)
+				image->rela_link_addr = entry.d_un.d_ptr;
+			if (entry.d_tag == DT_RELACOUNT)
+				image->relative_count = entry.d_un.d_val;
 		}
 	}
 }

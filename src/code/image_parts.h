@@ -55,7 +55,9 @@ struct sn_image {
 	bool has_cold_names;		       /* ".cold" stands somewhere in the tables */
 	SN_VEC(struct relocation) relocations; /* without a symbol, by place */
 	SN_VEC(struct relocation) bindings;    /* with one, by place */
-	uint32_t flow_instructions;	       /* decoded to find ends (flow_end.h) */
+	uint64_t rela_link_addr,
+		relative_count;	    /* relocations begin with so many without a symbol */
+	uint32_t flow_instructions; /* decoded to find ends (flow_end.h) */
 	const char *command_line;
 	struct sn_image_facts facts;
 	Elf *dwarf_elf, *alt_elf;

@@ -54,6 +54,17 @@ static void sort_by_place(struct relocation *items, size_t count)
 	sn_sort_items(items, count, sizeof(*items), offsetof(struct relocation, link_addr), NULL);
 }
 
+/* How many bytes of a section are relocations without a symbol: the linker puts them first, and the loader relies
+ * on their count. They are most of a library's. */
+static size_t relatives_bytes(const struct sn_image *image, const Elf64_Shdr *section,
+			      size_t length)
+{
+	if (section->sh_addr != image->rela_link_addr ||
+	    image->relative_count > length / sizeof(Elf64_Rela))
+		return 0;
+	return image->relative_count * sizeof(Elf64_Rela);
+}
+
 static void read_all(struct sn_image *image, bool with_symbol)
 {
 	const struct sn_elf_view *elf = &image->elf;
@@ -74,7 +85,8 @@ static void read_all(struct sn_image *image, bool with_symbol)
 			strings = sn_elf_section_bytes(elf, strtab, &strings_length);
 		}
 		bytes = sn_elf_section_bytes(elf, section, &length);
-		for (size_t at = 0; bytes && length - at >= sizeof(Elf64_Rela);
+		size_t first = with_symbol ? relatives_bytes(image, section, length) : 0;
+		for (size_t at = first; bytes && length - at >= sizeof(Elf64_Rela);
 		     at += sizeof(Elf64_Rela)) {
 			Elf64_Rela rela;
 

@@ -1,5 +1,6 @@
 """sonde report --format xlsx: every sheet as openpyxl reads it, against the JSON of the same report."""
 import json
+import os
 import subprocess
 import sys
 
@@ -39,6 +40,16 @@ if 'without libxlsxwriter' in done.stderr:
     t.check(done.returncode == 4, 'without the library it is said', done.stderr)
     t.done()
 t.check(done.returncode == 0 and done.stderr == '', 'a workbook is written', done.stderr)
+# the library comes with others that take half of a command's start: it is loaded where it is used
+t.check('xlsxwriter' not in t.command('ldd', t.sonde).stdout, 'other commands do without the library')
+soname = next((line.split('"')[1] for line in open('/usr/include/xlsxwriter.h') if ' LXW_SOVERSION ' in line), None) \
+    if os.path.exists('/usr/include/xlsxwriter.h') else None
+if soname:
+    os.mkdir('broken')
+    open(f'broken/libxlsxwriter.so.{soname}', 'w').close()
+    done = t.run('report', 'e', '--format', 'xlsx', '-o', 'none.xlsx', env=dict(os.environ, LD_LIBRARY_PATH='broken'))
+    t.check(done.returncode == 4 and done.stderr.count('\n') == 1 and f'libxlsxwriter{soname}' in done.stderr and
+            not os.path.exists('none.xlsx'), 'one that cannot be loaded is told', done.stderr)
 done = t.run('report', 'e', '--format', 'xlsx')
 t.check(done.returncode == 2 and '-o' in done.stderr, 'which needs a name', done.stderr)
 done = t.run('report', 'e', '--format', 'xlsx', '-o', '/dev/full/x')

@@ -2,6 +2,7 @@
 #include "report/xlsx/xlsx.h"
 
 #include <ctype.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,65 @@
 
 #ifdef SN_HAS_XLSX
 
+/* The library is loaded when a workbook is written. It brings in OpenSSL: starting with it took half of the time that a
+ * command takes to begin. */
+#define FUNCTIONS(X)                                                                               \
+	X(workbook_add_format)                                                                     \
+	X(format_set_num_format)                                                                   \
+	X(format_set_bg_color)                                                                     \
+	X(format_set_bold)                                                                         \
+	X(worksheet_write_string)                                                                  \
+	X(worksheet_write_number)                                                                  \
+	X(worksheet_write_boolean)                                                                 \
+	X(worksheet_conditional_format_range)                                                      \
+	X(workbook_add_chart)                                                                      \
+	X(chart_add_series)                                                                        \
+	X(chart_series_set_categories)                                                             \
+	X(chart_series_set_values)                                                                 \
+	X(chart_title_set_name)                                                                    \
+	X(chart_legend_set_position)                                                               \
+	X(chart_axis_set_reverse)                                                                  \
+	X(worksheet_insert_chart)                                                                  \
+	X(workbook_add_worksheet)                                                                  \
+	X(worksheet_set_column)                                                                    \
+	X(worksheet_freeze_panes)                                                                  \
+	X(worksheet_autofilter)                                                                    \
+	X(workbook_new_opt)                                                                        \
+	X(workbook_set_properties)                                                                 \
+	X(workbook_close)                                                                          \
+	X(lxw_strerror)
+
+#define POINTER(name) __typeof__(&name) name;
+static struct {
+	FUNCTIONS(POINTER)
+} xlsx;
+#undef POINTER
+
+static sn_status library_load(struct sn_error *err)
+{
+	static const char name[] = "libxlsxwriter.so." LXW_SOVERSION;
+	void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	bool is_whole = library != NULL;
+
+	if (!library)
+		return sn_error_set(err, SN_ERR_UNSUPPORTED,
+				    "workbooks need %s, which is not installed (Debian: "
+				    "libxlsxwriter%s); or take --format json",
+				    name, LXW_SOVERSION);
+#define FIND(function)                                                                             \
+	*(void **)&xlsx.function = dlsym(library, #function);                                      \
+	is_whole = is_whole && xlsx.function;
+	FUNCTIONS(FIND)
+#undef FIND
+	if (is_whole)
+		return SN_OK;
+	dlclose(library);
+	return sn_error_set(err, SN_ERR_UNSUPPORTED,
+			    "the %s that is installed is another than sonde was built with; take "
+			    "--format json",
+			    name);
+}
+
 enum { TEXT_MOST = 32000, CHART_ROWS = 10, WIDTH_MOST = 60, ROWS_MOST = 1048575 };
 
 struct book {
@@ -27,25 +87,25 @@ struct book {
 
 static lxw_format *format_new(lxw_workbook *workbook, const char *number)
 {
-	lxw_format *format = workbook_add_format(workbook);
+	lxw_format *format = xlsx.workbook_add_format(workbook);
 
 	if (number)
-		format_set_num_format(format, number);
+		xlsx.format_set_num_format(format, number);
 	return format;
 }
 
 static lxw_format *colour_new(lxw_workbook *workbook, lxw_color_t background)
 {
-	lxw_format *format = workbook_add_format(workbook);
+	lxw_format *format = xlsx.workbook_add_format(workbook);
 
-	format_set_bg_color(format, background);
+	xlsx.format_set_bg_color(format, background);
 	return format;
 }
 
 static void formats_make(struct book *b)
 {
 	b->header = format_new(b->workbook, NULL);
-	format_set_bold(b->header);
+	xlsx.format_set_bold(b->header);
 	b->share = format_new(b->workbook, "0.0%");
 	b->seconds = format_new(b->workbook, "0.000");
 	b->whole = format_new(b->workbook, "#,##0");
@@ -68,7 +128,7 @@ static void text_write(lxw_worksheet *sheet, lxw_row_t row, lxw_col_t column, co
 			end--;
 		text.chars[end] = '\0';
 	}
-	worksheet_write_string(sheet, row, column, text.chars ? text.chars : "", NULL);
+	xlsx.worksheet_write_string(sheet, row, column, text.chars ? text.chars : "", NULL);
 	sn_text_free(&text);
 }
 
@@ -83,21 +143,21 @@ static void cell_write(const struct book *b, lxw_worksheet *sheet, lxw_row_t row
 		text_write(sheet, row, column, cell->text);
 		break;
 	case SN_CELL_INT:
-		worksheet_write_number(sheet, row, column, (double)cell->integer, b->whole);
+		xlsx.worksheet_write_number(sheet, row, column, (double)cell->integer, b->whole);
 		break;
 	case SN_CELL_BOOL:
-		worksheet_write_boolean(sheet, row, column, cell->integer != 0, NULL);
+		xlsx.worksheet_write_boolean(sheet, row, column, cell->integer != 0, NULL);
 		break;
 	case SN_CELL_SHARE:
-		worksheet_write_number(sheet, row, column, cell->real, b->share);
+		xlsx.worksheet_write_number(sheet, row, column, cell->real, b->share);
 		break;
 	case SN_CELL_SECONDS:
 	case SN_CELL_DURATION:
-		worksheet_write_number(sheet, row, column, cell->real, b->seconds);
+		xlsx.worksheet_write_number(sheet, row, column, cell->real, b->seconds);
 		break;
 	case SN_CELL_REAL:
 	case SN_CELL_RATE:
-		worksheet_write_number(sheet, row, column, cell->real, NULL);
+		xlsx.worksheet_write_number(sheet, row, column, cell->real, NULL);
 		break;
 	}
 }
@@ -128,7 +188,7 @@ static void quality_colour(const struct book *b, lxw_worksheet *sheet, lxw_col_t
 						.value_string = rules[i].word,
 						.format = rules[i].format };
 
-		worksheet_conditional_format_range(sheet, 1, column, last, column, &rule);
+		xlsx.worksheet_conditional_format_range(sheet, 1, column, last, column, &rule);
 	}
 }
 
@@ -151,14 +211,16 @@ static void chart_add(const struct book *b, lxw_worksheet *sheet, const struct s
 		value = column_named(table, shares[i]);
 	if (name == table->column_count || value == table->column_count || !last)
 		return;
-	chart = workbook_add_chart(b->workbook, LXW_CHART_BAR);
-	series = chart_add_series(chart, NULL, NULL);
-	chart_series_set_categories(series, what->name, 1, (lxw_col_t)name, last, (lxw_col_t)name);
-	chart_series_set_values(series, what->name, 1, (lxw_col_t)value, last, (lxw_col_t)value);
-	chart_title_set_name(chart, table->columns[value].key);
-	chart_legend_set_position(chart, LXW_CHART_LEGEND_NONE);
-	chart_axis_set_reverse(chart->x_axis);
-	worksheet_insert_chart(sheet, 1, (lxw_col_t)table->column_count + 1, chart);
+	chart = xlsx.workbook_add_chart(b->workbook, LXW_CHART_BAR);
+	series = xlsx.chart_add_series(chart, NULL, NULL);
+	xlsx.chart_series_set_categories(series, what->name, 1, (lxw_col_t)name, last,
+					 (lxw_col_t)name);
+	xlsx.chart_series_set_values(series, what->name, 1, (lxw_col_t)value, last,
+				     (lxw_col_t)value);
+	xlsx.chart_title_set_name(chart, table->columns[value].key);
+	xlsx.chart_legend_set_position(chart, LXW_CHART_LEGEND_NONE);
+	xlsx.chart_axis_set_reverse(chart->x_axis);
+	xlsx.worksheet_insert_chart(sheet, 1, (lxw_col_t)table->column_count + 1, chart);
 }
 
 static double width_of(const struct sn_table *table, size_t column)
@@ -178,22 +240,24 @@ static double width_of(const struct sn_table *table, size_t column)
 static void sheet_write(const struct book *b, const struct sn_xlsx_sheet *what)
 {
 	const struct sn_table *table = what->table;
-	lxw_worksheet *sheet = workbook_add_worksheet(b->workbook, what->name);
+	lxw_worksheet *sheet = xlsx.workbook_add_worksheet(b->workbook, what->name);
 	size_t rows = table->row_count < ROWS_MOST ? table->row_count : ROWS_MOST;
 	size_t quality = column_named(table, "quality");
 
 	for (size_t c = 0; c < table->column_count; c++)
-		worksheet_set_column(sheet, (lxw_col_t)c, (lxw_col_t)c, width_of(table, c), NULL);
-	worksheet_freeze_panes(sheet, 1, 0);
+		xlsx.worksheet_set_column(sheet, (lxw_col_t)c, (lxw_col_t)c, width_of(table, c),
+					  NULL);
+	xlsx.worksheet_freeze_panes(sheet, 1, 0);
 	for (size_t c = 0; c < table->column_count; c++)
-		worksheet_write_string(sheet, 0, (lxw_col_t)c, table->columns[c].key, b->header);
+		xlsx.worksheet_write_string(sheet, 0, (lxw_col_t)c, table->columns[c].key,
+					    b->header);
 	for (size_t r = 0; r < rows; r++)
 		for (size_t c = 0; c < table->column_count; c++)
 			cell_write(b, sheet, (lxw_row_t)r + 1, (lxw_col_t)c, table->columns[c].kind,
 				   sn_table_cell(table, r, c));
 	if (rows)
-		worksheet_autofilter(sheet, 0, 0, (lxw_row_t)rows,
-				     (lxw_col_t)table->column_count - 1);
+		xlsx.worksheet_autofilter(sheet, 0, 0, (lxw_row_t)rows,
+					  (lxw_col_t)table->column_count - 1);
 	if (quality < table->column_count)
 		quality_colour(b, sheet, (lxw_col_t)quality, (lxw_row_t)rows);
 	chart_add(b, sheet, what);
@@ -203,22 +267,22 @@ static sn_status book_write(const char *temporary, const char *path,
 			    const struct sn_xlsx_sheet *sheets, size_t count, struct sn_error *err)
 {
 	lxw_workbook_options options = { .constant_memory = LXW_TRUE };
-	struct book b = { .workbook = workbook_new_opt(temporary, &options) };
+	struct book b = { .workbook = xlsx.workbook_new_opt(temporary, &options) };
 	lxw_error fault;
 
 	if (!b.workbook)
 		return sn_error_set(err, SN_ERR_IO, "cannot begin the workbook '%s'", path);
 	/* the same report gives the same bytes */
-	workbook_set_properties(b.workbook, &(lxw_doc_properties){ .created = 315532800 });
+	xlsx.workbook_set_properties(b.workbook, &(lxw_doc_properties){ .created = 315532800 });
 	formats_make(&b);
 	for (size_t i = 0; i < count; i++)
 		sheet_write(&b, &sheets[i]);
 	errno = 0;
-	fault = workbook_close(b.workbook);
+	fault = xlsx.workbook_close(b.workbook);
 	if (fault != LXW_NO_ERROR)
 		return errno ? sn_error_errno(err, "cannot write the workbook '%s'", path)
 			     : sn_error_set(err, SN_ERR_IO, "cannot write the workbook '%s': %s",
-					    path, lxw_strerror(fault));
+					    path, xlsx.lxw_strerror(fault));
 	return SN_OK;
 }
 
@@ -231,7 +295,9 @@ sn_status sn_xlsx_write(const char *path, const struct sn_xlsx_sheet *sheets, si
 	if (!strcmp(path, "-"))
 		return sn_error_set(err, SN_ERR_USAGE,
 				    "a workbook goes to a file; give its name with -o");
-	status = sn_file_writer_open(&writer, path, err);
+	status = library_load(err);
+	if (status == SN_OK)
+		status = sn_file_writer_open(&writer, path, err);
 	if (status != SN_OK)
 		return status;
 	if (!writer.temporary) {
