@@ -180,6 +180,8 @@ static uint32_t candidate_add(struct sn_search *s, const struct sonde_strategy_c
 
 	if (!fits(s, what) || s->unmeasurable[what->property] == SN_NO_SOURCE)
 		return 0;
+	if (!sn_map_get(&s->seen, sn_candidate_hash(what)) && sn_search_silent_keep(s, what))
+		return 0;
 	place = sn_map_put(&s->seen, sn_candidate_hash(what), &is_new);
 	if (!is_new)
 		return 0;

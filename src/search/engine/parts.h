@@ -15,6 +15,12 @@ sn_status sn_search_load(struct sn_search *search, struct sn_error *err);
 /** The share of all lanes' time that their threads asked to sleep for; 0 of executions of a phase. Adds where they slept
  *  longest at one time. */
 double sn_search_asleep(const struct sn_search *search, struct sn_text *site);
+/** Says that a candidate of this property was judged; closed: it does not hold, and nothing it needs is unknown. */
+void sn_search_silent_judge(struct sn_search *search, uint32_t property, bool is_closed);
+/** Whether a new candidate need not be asked, as its property is silent; it is kept. */
+bool sn_search_silent_keep(struct sn_search *search, const struct sonde_strategy_candidate *what);
+/** Proposes what was kept of properties that have values now. */
+void sn_search_silent_wake(struct sn_search *search);
 /** What is not measurable, by its reason in words; free it with sn_missing_groups_free. */
 struct sn_missing_groups {
 	struct sn_interner reasons;

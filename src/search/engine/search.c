@@ -275,6 +275,8 @@ static bool candidate_judge(struct sn_search *s, size_t index, struct sn_search_
 		not_measurable_note(s, &ev, step);
 	else
 		sn_vec_free(&ev.missing.needs);
+	sn_search_silent_judge(s, ev.finding.what.property,
+			       ev.contexts && !ev.unknown && !ev.finding.members.count);
 	if (!ev.finding.members.count)
 		return false;
 	ev.finding.severity = ev.loss / ev.lanes;
@@ -658,6 +660,7 @@ static sn_status steps_run(struct sn_search *s, struct sn_error *err)
 	if (status == SN_OK)
 		status = call(&strategy, FIRST, err);
 	while (status == SN_OK) {
+		sn_search_silent_wake(s);
 		if (next < s->candidates.count && s->steps.count < most)
 			status = step_run(&strategy, &next, err);
 		else if (s->options.measuring.whole)
@@ -724,6 +727,7 @@ sn_status sn_search_begin(struct sn_recorded *recorded, const struct sn_library 
 	s->exit_status = recorded->profile ? recorded->profile->experiment->exit_status : -1;
 	s->evaluator = sn_evaluator_new(recorded->tables, s->options.severity);
 	s->unmeasurable = sn_alloc_zeroed(library->properties.count + 1, 1);
+	s->silent = sn_alloc_zeroed(library->properties.count + 1, 1);
 	sn_search_host(s);
 	status = start_check(s, err);
 	if (status == SN_OK)
@@ -770,6 +774,9 @@ void sn_search_free(struct sn_search *s)
 	sn_map_free(&s->found);
 	sn_evaluator_free(s->evaluator);
 	free(s->unmeasurable);
+	free(s->silent);
+	sn_vec_free(&s->waiting);
+	sn_map_free(&s->waiting_of);
 	if (s->strategy_library)
 		dlclose(s->strategy_library);
 	free(s);

@@ -139,6 +139,10 @@ struct sn_search {
 	struct sn_map found;   /* the same -> its finding, while hosts' shares are added */
 	struct sn_map called;  /* property and region: which calls were proposed */
 	uint8_t *unmeasurable; /* by property: enum sn_unmeasurable */
+	uint8_t *
+		silent; /* by property: it holds at no region, as none has a value of it (silent.c) */
+	SN_VEC(struct sonde_strategy_candidate) waiting; /* of such: proposed, and not asked */
+	struct sn_map waiting_of;	    /* hash of a candidate that waits, or did */
 	SN_VEC(struct sn_finding) findings; /* by step; sn_search_run orders them by severity */
 	SN_VEC(struct sn_search_step) steps;
 	SN_VEC(struct sn_not_measurable) not_measurable;
