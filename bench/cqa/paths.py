@@ -10,7 +10,14 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 KERNELS = ('q_div q_chain q_skip q_poly q_int q_three q_four q_reset '
            'q_sums q_root q_hash q_idiv q_copy q_count q_seldom q_sum_or_divide q_conv').split()
-KINDS = 'every8 random99 random90 random50'.split()
+KINDS = 'every8 random99 random90 random70 random50'.split()
+
+
+def usual_path(kernel, paths):
+    """Of two paths the one that the usual way takes: it has less to do, but for q_reset, whose sum is the longer chain."""
+    if kernel == 'q_reset':
+        return max(paths, key=lambda p: p['l1_cycles'])
+    return min(paths, key=lambda p: (len(p['instructions']), p['l1_cycles']))
 
 
 def rows_of(*words):
@@ -21,7 +28,7 @@ def rows_of(*words):
 def main():
     sonde = sys.argv[1]
     seconds = sys.argv[3] if len(sys.argv) > 3 else '1'
-    errors = {}
+    errors, ranges = {}, []
     with tempfile.TemporaryDirectory() as folder:
         program = f'{folder}/paths'
         subprocess.run(['gcc', '-O2', '-g', '-march=native', '-fno-tree-vectorize', '-fno-math-errno', '-ffast-math',
@@ -45,8 +52,18 @@ def main():
                 errors.setdefault((kind, 'with mispredictions'), []).append(abs(whole - truth) / truth)
                 print(f'{kernel:15} {kind:9} {truth:8.2f} {told:8.2f} {alike:7.2f} {whole:8.2f}'
                       f'{"" if row["is_weighed"] else "  not weighed"}', flush=True)
+                page = subprocess.run([sonde, 'show', 'loop', where, row['loop'], '--format', 'json'], capture_output=True,
+                                      text=True, check=True)
+                paths = json.loads(page.stdout)['quality']['paths']
+                if len(paths) == 2:
+                    usual = usual_path(kernel, paths)
+                    share = 7 / 8 if kind == 'every8' else int(kind[len('random'):]) / 100
+                    ranges.append((usual['passes_share_low'] - .005 <= share <= usual['passes_share_high'] + .005,
+                                   usual['passes_share_high'] - usual['passes_share_low'], abs(usual['passes_share'] - share)))
     for (kind, how), found in errors.items():
         print(f'{kind} {how}: n {len(found)} MAPE {100 * sum(found) / len(found):.1f} %')
+    held, width, off = (sum(column) / len(ranges) for column in zip(*ranges))
+    print(f'two paths: n {len(ranges)}, share in its range {100 * held:.0f} %, width {width:.2f}, best guess {off:.2f} off')
 
 
 if __name__ == '__main__':

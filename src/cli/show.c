@@ -5,12 +5,14 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "caches/config.h"
+#include "campaign/campaign.h"
 #include "cli/analysis_options.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "experiment/store.h"
 #include "profile/event_profile.h"
 #include "views/empty.h"
+#include "views/of_campaign.h"
 #include "views/view.h"
 
 /* Filters that nothing passes would leave a page without a figure and without a word; a table says
@@ -207,6 +209,12 @@ static sn_status view_show(const struct sn_args *args, const struct asked *asked
 	arguments.options.arch = sn_args_value(args, "arch");
 	arguments.options.sums_suffice =
 		asked->view->sums_suffice && !sn_args_value(args, "metric");
+	if (asked->view->takes_campaign && asked->experiment && sn_is_campaign(asked->experiment)) {
+		status = sn_view_show_campaign(asked->view, asked->experiment, &arguments.options,
+					       &how, stdout, err);
+		sn_analysis_arguments_free(&arguments);
+		return status;
+	}
 	status = sn_cli_analysis_open(asked->experiment, &arguments.options, &analysis, err);
 	if (status == SN_OK)
 		status = analysis_show(args, asked, analysis, &how, err);
@@ -324,7 +332,7 @@ const struct sn_command sn_command_show = {
 	.description =
 		"VIEW is one of those below; without it the summary is printed.\n\n"
 		"EXPERIMENT is a folder, @0 for the newest in this folder (the default) or @-1 for "
-		"the one before. LOOP is an id, a unique prefix of one, FILE:LINE, or #N for the "
+		"the one before; 'global' and 'compile' take a campaign, too. LOOP is an id, a unique prefix of one, FILE:LINE, or #N for the "
 		"N-th row of 'show loops'.\n\n"
 		"VARIANT is clean, fp_vector, full_vector, no_dependence or next_bottleneck: what "
 		"loops are ordered by.\n\n"

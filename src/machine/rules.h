@@ -119,6 +119,7 @@ struct sn_sampled {
 	/* Mispredictions are believed if with them the divergence is below the first, and smaller by
 	   the second as a factor. */
 	double poor_divergence, explained_factor;
+	double useless_divergence; /* from it on the core explains nothing: shares stay open */
 	/* The predictor guesses a way of share p as often as p^this is of the sum for both ways. */
 	double predictor_lean;
 	double slow_penalty; /* of a guess, in divergence, for e times the cycles */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "views/parts.h"
+#include "whatif/refusals.h"
 
 enum { G_METRIC, G_VALUE, G_LOW, G_HIGH, G_UNIT, G_LOOPS, G_SOURCE, G_BASIS, G_REASON };
 
@@ -89,6 +90,44 @@ static void reasons_put(const struct sn_table *table, FILE *out)
 	}
 }
 
+/* Loops whose variants the measured speed-ups do not rest on. */
+static void refusals_put(const struct sn_view_input *input, FILE *out)
+{
+	struct sn_refusals refusals;
+
+	sn_refusals_find(input->profile, input->structures, &refusals);
+	if (refusals.run)
+		fprintf(out, "loops have no variants: %s\n", refusals.run);
+	for (size_t i = 0; i < refusals.items.count; i++)
+		fprintf(out, "%s%.1f %% in %zu loop%s: %s",
+			i ? "; " : "of CPU time in loops without measured variants: ",
+			100 * refusals.items.items[i].share, refusals.items.items[i].loops,
+			refusals.items.items[i].loops == 1 ? "" : "s",
+			refusals.items.items[i].reason);
+	if (refusals.items.count)
+		fputc('\n', out);
+	sn_refusals_free(&refusals);
+}
+
+static void refusals_write(const struct sn_view_input *input, struct sn_json *json)
+{
+	struct sn_refusals refusals;
+
+	sn_refusals_find(input->profile, input->structures, &refusals);
+	sn_json_member_string(json, "variants_missing", refusals.run);
+	sn_json_key(json, "loops_without_variants");
+	sn_json_array(json);
+	for (size_t i = 0; i < refusals.items.count; i++) {
+		sn_json_object(json);
+		sn_json_member_string(json, "reason", refusals.items.items[i].reason);
+		sn_json_member_double(json, "share", refusals.items.items[i].share);
+		sn_json_member_uint(json, "loops", refusals.items.items[i].loops);
+		sn_json_close(json);
+	}
+	sn_json_close(json);
+	sn_refusals_free(&refusals);
+}
+
 static const struct sn_explanation global_words[] = {
 	{ "metric", "text",
 	  "In 'show global': a figure of the whole run; speedup_ is how many times as fast it would be, in "
@@ -124,7 +163,10 @@ const struct sn_view sn_view_global = {
 	.page_group = "Overview",
 	.has_sentences = true,
 	.put_below = reasons_put,
+	.put_foot = refusals_put,
+	.write_members = refusals_write,
 	.is_listing = true,
 	.is_in_report = true,
+	.takes_campaign = true,
 	.fill = global_fill,
 };

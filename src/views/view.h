@@ -113,9 +113,10 @@ struct sn_view {
 	const char *whole_column;     /* text: it is never cut */
 	bool names_are_indented;      /* `name` is made for people, too (sn_view_is_composed) */
 	bool is_never_empty;	      /* no row means that its data are not there */
-	bool is_listing;   /* its order is its sense: shown whole unless asked otherwise */
-	bool has_pieces;   /* can be filled piece by piece: CSV of any length needs little memory */
-	bool is_in_report; /* reports in text and JSON have the table, too */
+	bool is_listing; /* its order is its sense: shown whole unless asked otherwise */
+	bool has_pieces; /* can be filled piece by piece: CSV of any length needs little memory */
+	bool takes_campaign;	/* it has a form for a campaign, too (of_campaign.h) */
+	bool is_in_report;	/* reports in text and JSON have the table, too */
 	const char *page_title; /* the page has it as a view of its own, so called; NULL: not */
 	const char *
 		page_group; /* the heading in the page's rail that it stands under; NULL: System; "": none, another view has its rows */

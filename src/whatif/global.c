@@ -588,32 +588,76 @@ static const char *const speedups[] = {
 	"speedup_perfect_both",
 };
 
+/* Cuts the run into slices; false: nothing was sampled. Free the cells. */
+static bool begin(struct builder *b)
+{
+	int64_t from_ns = b->profile->from_ns, to_ns = b->profile->to_ns;
+	size_t slices;
+
+	if (from_ns < 0)
+		from_ns = 0;
+	if (to_ns > b->profile->experiment->elapsed_ns)
+		to_ns = b->profile->experiment->elapsed_ns;
+	b->begin_s = sn_seconds(from_ns);
+	b->elapsed_s = to_ns > from_ns ? sn_seconds(to_ns - from_ns) : 0;
+	if (!b->profile->total.cpu_ns || !(b->elapsed_s > 0))
+		return false;
+	cells_fill(b, &b->whole, 1);
+	slices = b->profile->total.samples / SLICE_SAMPLES / (b->whole.workers_at_work + 1);
+	cells_fill(b, &b->fine, slices < 1 ? 1 : slices < SLICES_MOST ? slices : SLICES_MOST);
+	return true;
+}
+
+static void end(struct builder *b)
+{
+	cells_free(&b->whole);
+	cells_free(&b->fine);
+}
+
 void sn_global_find(const struct sn_profile *profile, struct sn_structures *structures,
 		    const struct sn_whatif *whatif, struct sn_global *out)
 {
 	struct builder b = { profile, structures, whatif, out, 0, 0, { 0 }, { 0 } };
-	int64_t from_ns = profile->from_ns, to_ns = profile->to_ns;
-	size_t slices;
+	bool has_samples;
 
 	memset(out, 0, sizeof(*out));
-	if (from_ns < 0)
-		from_ns = 0;
-	if (to_ns > profile->experiment->elapsed_ns)
-		to_ns = profile->experiment->elapsed_ns;
-	b.begin_s = sn_seconds(from_ns);
-	b.elapsed_s = to_ns > from_ns ? sn_seconds(to_ns - from_ns) : 0;
+	has_samples = begin(&b);
 	add_run(&b);
-	if (!profile->total.cpu_ns || !(b.elapsed_s > 0)) {
-		for (size_t i = 0; i < sizeof(speedups) / sizeof(*speedups); i++)
-			add_unknown(&b, speedups[i], "ratio", "there are no samples");
-		return;
+	if (has_samples)
+		add_speedups(&b);
+	for (size_t i = 0; i < sizeof(speedups) / sizeof(*speedups) && !has_samples; i++)
+		add_unknown(&b, speedups[i], "ratio", "there are no samples");
+	end(&b);
+}
+
+void sn_global_vectors_of_groups(const struct sn_profile *profile, const struct sn_whatif *whatif,
+				 const uint32_t *group_of, size_t groups, double *high)
+{
+	const struct sn_whatif_variant *variant = &whatif->variants[SN_VARIANT_FULL_VECTOR];
+	double above = ratio_of_savings(variant->speedup_high, variant->speedup);
+	struct builder b = { .profile = profile, .whatif = whatif };
+	bool has_samples = begin(&b) && !isnan(variant->speedup);
+
+	for (size_t g = 0; g < groups; g++) {
+		double *spared =
+			sn_alloc_zeroed(profile->program->loops.count + 1, sizeof(*spared));
+
+		for (size_t i = 0; i < variant->steps.count && has_samples; i++) {
+			const struct sn_whatif_loop *loop =
+				&whatif->loops.items[variant->steps.items[i].index];
+
+			if (group_of[loop->loop] == g)
+				spared[loop->loop] = part_spared(
+					loop->quality.variants[SN_VARIANT_FULL_VECTOR].speedup);
+		}
+		high[g] = has_samples
+				  ? speedup(&b,
+					    above * fmax(seconds_saved(&b.fine, spared, NULL, 0),
+							 seconds_saved(&b.whole, spared, NULL, 0)))
+				  : NAN;
+		free(spared);
 	}
-	cells_fill(&b, &b.whole, 1);
-	slices = profile->total.samples / SLICE_SAMPLES / (b.whole.workers_at_work + 1);
-	cells_fill(&b, &b.fine, slices < 1 ? 1 : slices < SLICES_MOST ? slices : SLICES_MOST);
-	add_speedups(&b);
-	cells_free(&b.whole);
-	cells_free(&b.fine);
+	end(&b);
 }
 
 void sn_global_free(struct sn_global *global)

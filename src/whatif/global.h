@@ -27,6 +27,12 @@ struct sn_global {
 /** `whatif` NULL: there is no model of the processor. `structures` may be NULL. */
 void sn_global_find(const struct sn_profile *profile, struct sn_structures *structures,
 		    const struct sn_whatif *whatif, struct sn_global *out);
+
+/** By group of loops, how many times as fast the run would be at most, in elapsed time, if these loops alone were fully
+ * vectorized and their data in L1: the upper end of such a row as `speedup_full_vector`. NaN: there are no
+ * samples, or no loop has an estimate. `group_of` is by loop of the program; SN_NONE: in none. */
+void sn_global_vectors_of_groups(const struct sn_profile *profile, const struct sn_whatif *whatif,
+				 const uint32_t *group_of, size_t groups, double *high);
 void sn_global_free(struct sn_global *global);
 
 #endif

@@ -69,4 +69,25 @@ workers = sorted(r['cpu_s'] for r in t.show('threads', experiment='pool')['rows'
 t.check(pool['low'] < 1.1 * workers[1] / (sum(workers) / 2), 'a thread that only waits is no worker out of balance', pool, workers)
 text = t.run('show', 'global', *arch, 'pool').stdout
 t.check('speedup_dl1, speedup_fp_only, speedup_perfect_prefetch: no such variant of a loop was run; sonde decan' in text, 'reasons stand whole below the table', text)
+# ---- loops that have no variants, by why ----
+calls = t.compile('''
+#include <stdlib.h>
+__attribute__((noinline)) static double step(double x) { __asm__ volatile("" ::: "memory"); return x * 1.000001 + 1e-9; }
+int main(int argc, char **argv)
+{
+	double x = 1;
+	long n = atol(argv[argc - 1]) * 1000;
+	for (long i = 0; i < n; i++)
+		x = step(x) / 1.0000001 + 1e-9;
+	return x < 0;
+}
+''', '-g', '-O2', output='./calls')
+t.run('record', '-q', '-o', 'calls.e', calls, '200000')
+shown = t.show('global', *arch, experiment='calls.e')
+lacking = shown['loops_without_variants']
+t.check(shown['variants_missing'] is None and any('call' in r['reason'] and .005 <= r['share'] <= 1 and r['loops'] == 1 for r in lacking),
+        'a loop that calls is named with its reason and its share', lacking)
+t.check(all(x['share'] >= y['share'] for x, y in zip(lacking, lacking[1:])), 'most time first')
+text = t.run('show', 'global', *arch, 'calls.e').stdout
+t.check('of CPU time in loops without measured variants' in text and lacking[0]['reason'] in text, 'and in the text', text)
 t.done()

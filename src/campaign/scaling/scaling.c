@@ -38,6 +38,7 @@ struct builder {
 	uint32_t *reference_of; /* by configuration */
 	uint32_t *repeats;	/* by configuration */
 	double *workers;	/* by configuration; 0: no run */
+	uint32_t *series_of;	/* by configuration: series are numbered as the plan has them */
 	struct sn_interner keys;
 	struct sn_ranges ranges; /* compilers give one loop other lines */
 	SN_VEC(struct subject) subjects;
@@ -374,14 +375,25 @@ static void row_set(const struct builder *b, const struct subject *s, struct sn_
 	time_interval(b, s, row);
 }
 
+/* By configuration, the number of its series; the caller frees. */
+static uint32_t *series_number(const struct sn_scaling_configuration *configurations, size_t count)
+{
+	uint32_t *out = sn_alloc_zeroed(count + 1, sizeof(*out));
+	struct sn_interner names = { 0 };
+
+	for (size_t c = 0; c < count; c++)
+		out[c] = sn_intern_string(&names, configurations[c].series);
+	sn_interner_free(&names);
+	return out;
+}
+
 static int by_workers(const void *left, const void *right, void *context)
 {
 	const struct builder *b = context;
 	uint32_t x = *(const uint32_t *)left, y = *(const uint32_t *)right;
-	int series = strcmp(b->configurations[x].series, b->configurations[y].series);
 
-	if (series)
-		return series;
+	if (b->series_of[x] != b->series_of[y])
+		return b->series_of[x] < b->series_of[y] ? -1 : 1;
 	if (b->workers[x] != b->workers[y])
 		return b->workers[x] < b->workers[y] ? -1 : 1;
 	return (x > y) - (x < y);
@@ -544,6 +556,7 @@ sn_status sn_scaling_new(const struct sn_scaling_member *members, size_t count,
 	b.reference_of = sn_alloc_zeroed(configuration_count + 1, sizeof(*b.reference_of));
 	b.repeats = sn_alloc_zeroed(configuration_count + 1, sizeof(*b.repeats));
 	b.workers = sn_alloc_zeroed(configuration_count + 1, sizeof(*b.workers));
+	b.series_of = series_number(configurations, configuration_count);
 	configurations_count(&b);
 	subjects_fill(&b);
 	status = references_find(&b, err);
@@ -559,6 +572,7 @@ sn_status sn_scaling_new(const struct sn_scaling_member *members, size_t count,
 	free(b.reference_of);
 	free(b.repeats);
 	free(b.workers);
+	free(b.series_of);
 	sn_vec_free(&b.subjects);
 	sn_interner_free(&b.keys);
 	sn_ranges_free(&b.ranges);

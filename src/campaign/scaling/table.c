@@ -2,6 +2,7 @@
 #include "campaign/scaling/table.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "campaign/scaling/words.h"
 
@@ -199,9 +200,61 @@ static void law_add(const struct sn_scaling_fit *fit, struct sn_table *out)
 	}
 }
 
+/* The application has its row in any case, others where there is a law. */
+static bool has_row(const struct sn_scaling_fit *fit)
+{
+	return fit->fit.model || fit->kind == SN_SCALING_APPLICATION;
+}
+
+/* Reasons differ in figures behind their colon. */
+static bool is_alike(const struct sn_scaling_fit *a, const struct sn_scaling_fit *b)
+{
+	size_t length = strcspn(a->fit.reason, ":");
+
+	return !has_row(b) && a->kind == b->kind && length == strcspn(b->fit.reason, ":") &&
+	       !strncmp(a->fit.reason, b->fit.reason, length);
+}
+
+/* One row for all that have no law for the same reason, at the first of them. */
+static void lawless_add(const struct sn_scaling *scaling, size_t first, struct sn_table *out)
+{
+	const struct sn_scaling_fit *fit = &scaling->fits.items[first];
+	const char *kind = sn_scaling_kind_name(fit->kind);
+	bool is_one_reason = true;
+	size_t count = 0;
+
+	for (size_t i = 0; i < scaling->fits.count; i++) {
+		const struct sn_scaling_fit *other = &scaling->fits.items[i];
+
+		if (!is_alike(fit, other))
+			continue;
+		if (i < first)
+			return;
+		count++;
+		is_one_reason &= !strcmp(fit->fit.reason, other->fit.reason);
+	}
+	sn_table_add_row(out);
+	sn_table_set_text(out, L_KIND, kind);
+	sn_table_set_text(
+		out, L_NAME,
+		count == 1 ? fit->name
+			   : sn_arena_printf(&out->arena, "%zu %ss without a law", count, kind));
+	sn_table_set_text(out, L_LOOP, count == 1 ? fit->loop : NULL);
+	sn_table_set_text(out, L_SERIES, count == 1 ? fit->series : NULL);
+	sn_table_set_text(out, L_REASON,
+			  is_one_reason ? fit->fit.reason
+					: sn_arena_printf(&out->arena, "%.*s",
+							  (int)strcspn(fit->fit.reason, ":"),
+							  fit->fit.reason));
+}
+
 void sn_scaling_laws_table(const struct sn_scaling *scaling, struct sn_table *out)
 {
 	sn_table_init(out, law_columns, sizeof(law_columns) / sizeof(*law_columns));
 	for (size_t i = 0; i < scaling->fits.count; i++)
-		law_add(&scaling->fits.items[i], out);
+		if (has_row(&scaling->fits.items[i]))
+			law_add(&scaling->fits.items[i], out);
+	for (size_t i = 0; i < scaling->fits.count; i++)
+		if (!has_row(&scaling->fits.items[i]))
+			lawless_add(scaling, i, out);
 }

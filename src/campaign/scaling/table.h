@@ -8,7 +8,8 @@
 /** A row for each of the campaign's rows, with the columns of sonde.scalability/1; the application's
  * come first. The campaign has runs that are done. Free the table. */
 void sn_scaling_table(const struct sn_scaling_campaign *campaign, struct sn_table *out);
-/** A row for each law, or for the reason why there is none. */
+/** A row for the application and for each law, then one for all functions, and one for all loops, that have none for
+ * the same reason. */
 void sn_scaling_laws_table(const struct sn_scaling *scaling, struct sn_table *out);
 
 #endif

@@ -61,7 +61,8 @@ struct sn_cqa_path {
 	unsigned widening;   /* passes that one of the vector variants covers; 0: none */
 	unsigned widening_of_machine; /* and would, if the loop did not end before */
 	bool sets_errno;	      /* only calls sqrt where another path has the instruction */
-	double weight;		 /* passes that take it, of all passes; a guess until weighed */
+	double weight; /* passes that take it, of all passes; a guess until weighed */
+	double weight_low, weight_high; /* what samples leave of it; weighed loops only */
 	struct sn_chain chain;	 /* with members; of latencies that matter (above 1.5 cycles) */
 	bool chain_is_reduction; /* an FP sum, product, minimum or maximum in a register */
 	bool chain_is_leftover;	 /* the old target of a gather: no dependence of the source */

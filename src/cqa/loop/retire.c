@@ -17,6 +17,7 @@ enum {
 	PASSES = 256, /* (chosen), as shares of paths repeat by then */
 	WARM_UP = 32, /* (chosen) */
 	REORDER_MOST = 512,
+	NO_ARRIVAL = UINT16_MAX,
 };
 
 struct mark {
@@ -132,8 +133,8 @@ struct operation {
 	struct sn_flow_read reads[SN_INSN_READS_MAX]; /* of data, then of addresses */
 	uint8_t data_end, read_end, write_count, places;
 	uint8_t writes[SN_INSN_WRITES_MAX];
-	uint16_t place;
-	bool loads, may_be_late; /* late: it is reached by a conditional branch */
+	uint16_t place, arrival; /* by which it may be late; NO_ARRIVAL: by none */
+	bool loads;
 };
 
 struct core {
@@ -231,8 +232,8 @@ struct runner {
 	const struct sn_places *places;
 	struct core core;
 	double redirect_cycles;
-	double owed[SN_PLACES_MAX];   /* mispredictions that are due in a head */
-	double chance[SN_PLACES_MAX]; /* of one when the head is reached */
+	double owed[SN_ARRIVALS_MAX];	/* mispredictions that are due */
+	double chance[SN_ARRIVALS_MAX]; /* of one when the head is reached so */
 	double counts[SN_CQA_PATHS_MAX], steps[SN_CQA_PATHS_MAX];
 	struct operation *operations[SN_CQA_PATHS_MAX];
 	double pending;	      /* time that shows in the next instruction */
@@ -259,12 +260,12 @@ static void run_pass(struct runner *r, unsigned path, bool counts)
 		const struct operation *op = &r->operations[path][i];
 		bool is_late = false;
 
-		if (op->may_be_late) {
-			r->owed[op->place] += r->chance[op->place];
-			is_late = r->owed[op->place] >= 1;
+		if (op->arrival != NO_ARRIVAL) {
+			r->owed[op->arrival] += r->chance[op->arrival];
+			is_late = r->owed[op->arrival] >= 1;
 		}
 		if (is_late) {
-			r->owed[op->place] -= 1;
+			r->owed[op->arrival] -= 1;
 			r->core.dispatch =
 				sn_later(r->core.dispatch, r->core.done + r->redirect_cycles);
 		}
@@ -274,8 +275,22 @@ static void run_pass(struct runner *r, unsigned path, bool counts)
 	}
 }
 
-/* The first of a place alone is reached by a branch. */
-static void operations_find(struct runner *r, unsigned path)
+/* The arrival by which a path reaches an instruction; NO_ARRIVAL: it is reached by no conditional branch, or is no head. */
+static uint16_t arrival_of(const struct sn_arrivals *arrivals, const struct sn_places *places,
+			   const struct sn_cqa_block *block, unsigned path, size_t i)
+{
+	unsigned place = places->of[path][i];
+
+	if (!i || !is_behind_branch(block, i) || !places->is_head[place])
+		return NO_ARRIVAL;
+	for (unsigned k = 0; k < arrivals->count; k++)
+		if (arrivals->items[k].place == place &&
+		    arrivals->items[k].branch_offset == block->insns[i - 1].offset)
+			return (uint16_t)k;
+	return NO_ARRIVAL;
+}
+
+static void operations_find(struct runner *r, const struct sn_arrivals *arrivals, unsigned path)
 {
 	const struct sn_cqa_block *block = &r->loop->paths[path].block;
 	const uint16_t *places = r->places->of[path];
@@ -284,30 +299,32 @@ static void operations_find(struct runner *r, unsigned path)
 	for (size_t i = 0; i < block->count; i++) {
 		operations[i] = operation_of(&r->loop->machine->rules, &block->insns[i]);
 		operations[i].place = places[i];
-		operations[i].may_be_late = (!i || places[i] != places[i - 1]) &&
-					    r->places->is_head[places[i]] &&
-					    is_behind_branch(block, i);
+		operations[i].arrival = arrival_of(arrivals, r->places, block, path, i);
 	}
 	r->operations[path] = operations;
 	r->steps[path] = step_of(&r->loop->paths[path], &r->loop->machine->rules);
 }
 
 void sn_places_arrivals(const struct sn_cqa_loop *loop, const struct sn_places *places,
-			const double shares[SN_CQA_PATHS_MAX],
-			struct sn_arrivals out[SN_PLACES_MAX])
+			const double shares[SN_CQA_PATHS_MAX], struct sn_arrivals *out)
 {
-	memset(out, 0, SN_PLACES_MAX * sizeof(*out));
+	out->count = 0;
 	for (uint32_t p = 0; p < loop->path_count; p++) {
 		const struct sn_cqa_block *block = &loop->paths[p].block;
 
 		for (size_t i = 1; i < block->count; i++) {
-			struct sn_arrivals *arrivals = &out[places->of[p][i]];
+			unsigned place = places->of[p][i];
+			uint16_t k = arrival_of(out, places, block, p, i);
 
-			if (!places->is_head[places->of[p][i]] || !is_behind_branch(block, i))
+			if (!places->is_head[place] || !is_behind_branch(block, i))
 				continue;
-			arrivals->branch_offset = block->insns[i - 1].offset;
-			arrivals->is_branched_to = true;
-			arrivals->often += shares[p];
+			if (k != NO_ARRIVAL) {
+				out->items[k].often += shares[p];
+			} else if (out->count < SN_ARRIVALS_MAX) {
+				out->items[out->count].place = place;
+				out->items[out->count].branch_offset = block->insns[i - 1].offset;
+				out->items[out->count++].often = shares[p];
+			}
 		}
 	}
 }
@@ -326,11 +343,11 @@ static unsigned draw(struct sn_random *random, const double shares[SN_CQA_PATHS_
 }
 
 void sn_retire(const struct sn_cqa_loop *loop, const struct sn_places *places,
-	       const double shares[SN_CQA_PATHS_MAX], const double missed[SN_PLACES_MAX],
+	       const double shares[SN_CQA_PATHS_MAX], const double missed[SN_ARRIVALS_MAX],
 	       struct sn_retirement *out)
 {
 	struct runner *r = sn_alloc_zeroed(1, sizeof(*r));
-	struct sn_arrivals arrivals[SN_PLACES_MAX];
+	struct sn_arrivals arrivals;
 	struct sn_random random;
 	unsigned reorder = loop->machine->rules.reorder_uops;
 	double start = 0;
@@ -342,11 +359,13 @@ void sn_retire(const struct sn_cqa_loop *loop, const struct sn_places *places,
 	r->core.retire_width = loop->machine->rules.sampled->retire_width;
 	r->redirect_cycles = loop->machine->rules.sampled->redirect_cycles;
 	r->core.places = reorder > 0 && reorder < REORDER_MOST ? reorder : REORDER_MOST;
+	sn_places_arrivals(loop, places, shares, &arrivals);
 	for (uint32_t p = 0; p < loop->path_count; p++)
-		operations_find(r, p);
-	sn_places_arrivals(loop, places, shares, arrivals);
-	for (unsigned k = 0; k < places->count; k++) {
-		r->chance[k] = arrivals[k].often > 0 ? fmin(1, missed[k] / arrivals[k].often) : 0;
+		operations_find(r, &arrivals, p);
+	for (unsigned k = 0; k < arrivals.count; k++) {
+		double often = arrivals.items[k].often;
+
+		r->chance[k] = often > 0 ? fmin(1, missed[k] / often) : 0;
 		r->owed[k] = 0.5;
 	}
 	sn_random_seed(&random, 1);

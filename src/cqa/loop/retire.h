@@ -28,17 +28,23 @@ bool sn_places_of(const struct sn_cqa_loop *loop, struct sn_arena *arena, struct
 /** The place of an offset; UINT16_MAX: on no path. */
 unsigned sn_places_at(const struct sn_places *places, uint64_t offset);
 
-/** How often a pass reaches the head of a place by a conditional branch, and by which. */
+enum { SN_ARRIVALS_MAX = 2 * SN_PLACES_MAX };
+
+/** The ways by which passes come to heads of places: by which conditional branch, and how often in a pass. Several
+ * branches may lead to one head, and only one of them may be hard to predict. */
 struct sn_arrivals {
-	bool is_branched_to;
-	double often;
-	uint64_t branch_offset;
+	unsigned count;
+	struct {
+		unsigned place;
+		uint64_t branch_offset;
+		double often;
+	} items[SN_ARRIVALS_MAX];
 };
 
-/** Fills the arrivals of all places, by the paths' shares. */
+/** Fills the arrivals, by the paths' shares; their order does not depend on these. More than SN_ARRIVALS_MAX are left
+ * out. */
 void sn_places_arrivals(const struct sn_cqa_loop *loop, const struct sn_places *places,
-			const double shares[SN_CQA_PATHS_MAX],
-			struct sn_arrivals out[SN_PLACES_MAX]);
+			const double shares[SN_CQA_PATHS_MAX], struct sn_arrivals *out);
 
 struct sn_retirement {
 	/* cycles that a pass of a path shows in each place, without what follows mispredictions */
@@ -47,10 +53,10 @@ struct sn_retirement {
 	double cycles; /* of a pass, over all passes, mispredictions included */
 };
 
-/** Runs passes in random order, by the paths' shares. `missed[place]` says how often in a pass its
- * head is reached by a misprediction. Deterministic. */
+/** Runs passes in random order, by the paths' shares. `missed` says by arrival how often in a pass it is a
+ * misprediction. Deterministic. */
 void sn_retire(const struct sn_cqa_loop *loop, const struct sn_places *places,
-	       const double shares[SN_CQA_PATHS_MAX], const double missed[SN_PLACES_MAX],
+	       const double shares[SN_CQA_PATHS_MAX], const double missed[SN_ARRIVALS_MAX],
 	       struct sn_retirement *out);
 
 #endif

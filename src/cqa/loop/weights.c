@@ -35,7 +35,7 @@ struct guess {
 
 /* The two ways of a branch, if both stay in the loop. */
 struct fork {
-	unsigned heads[2];
+	unsigned arrivals[2];
 };
 
 struct forks {
@@ -46,14 +46,13 @@ struct forks {
 static struct forks find_forks(const struct sn_cqa_loop *loop, const struct sn_places *places)
 {
 	double shares[SN_CQA_PATHS_MAX] = { 0 };
-	struct sn_arrivals arrivals[SN_PLACES_MAX];
+	struct sn_arrivals arrivals;
 	struct forks forks = { .count = 0 };
 
-	sn_places_arrivals(loop, places, shares, arrivals);
-	for (unsigned a = 0; a < places->count; a++)
-		for (unsigned b = a + 1; b < places->count && forks.count < BRANCHES_MOST; b++)
-			if (arrivals[a].is_branched_to && arrivals[b].is_branched_to &&
-			    arrivals[a].branch_offset == arrivals[b].branch_offset)
+	sn_places_arrivals(loop, places, shares, &arrivals);
+	for (unsigned a = 0; a < arrivals.count; a++)
+		for (unsigned b = a + 1; b < arrivals.count && forks.count < BRANCHES_MOST; b++)
+			if (arrivals.items[a].branch_offset == arrivals.items[b].branch_offset)
 				forks.items[forks.count++] = (struct fork){ { a, b } };
 	return forks;
 }
@@ -61,16 +60,16 @@ static struct forks find_forks(const struct sn_cqa_loop *loop, const struct sn_p
 /* Data decides in no order: the predictor guesses one way in no order too, mostly the commoner. */
 static void expect_misses(const struct sn_cqa_loop *loop, const struct sn_places *places,
 			  const struct forks *forks, const struct guess *guess,
-			  double missed[SN_PLACES_MAX])
+			  double missed[SN_ARRIVALS_MAX])
 {
-	struct sn_arrivals arrivals[SN_PLACES_MAX];
+	struct sn_arrivals arrivals;
 	double lean = loop->machine->rules.sampled->predictor_lean;
 
-	memset(missed, 0, SN_PLACES_MAX * sizeof(*missed));
-	sn_places_arrivals(loop, places, guess->shares, arrivals);
+	memset(missed, 0, SN_ARRIVALS_MAX * sizeof(*missed));
+	sn_places_arrivals(loop, places, guess->shares, &arrivals);
 	for (unsigned i = 0; i < forks->count; i++) {
-		unsigned a = forks->items[i].heads[0], b = forks->items[i].heads[1];
-		double often_a = arrivals[a].often, often_b = arrivals[b].often;
+		unsigned a = forks->items[i].arrivals[0], b = forks->items[i].arrivals[1];
+		double often_a = arrivals.items[a].often, often_b = arrivals.items[b].often;
 		double lean_a = pow(often_a, lean), lean_b = pow(often_b, lean);
 
 		if (!(guess->unpredictable >> i & 1) || !(lean_a + lean_b > 0))
@@ -98,7 +97,7 @@ static void judge(const struct search *search, struct guess *guess,
 {
 	const struct likelihood *l = &search->likelihood;
 	const struct sn_sampled *sampled = search->loop->machine->rules.sampled;
-	double expected[SN_PLACES_MAX], missed[SN_PLACES_MAX], whole = 0;
+	double expected[SN_PLACES_MAX], missed[SN_ARRIVALS_MAX], whole = 0;
 
 	expect_misses(search->loop, search->places, &search->forks, guess, missed);
 	sn_retire(search->loop, search->places, guess->shares, missed, retirement);
@@ -259,33 +258,127 @@ static struct guess find_shares(struct search *search, unsigned unpredictable)
 	return best;
 }
 
-/* Every subset of few branches may be unpredictable; of many, each alone and all. */
-static struct guess find_best(struct search *search)
+/* What explains the samples: without mispredictions, and with them. */
+struct answers {
+	struct guess without,
+		with; /* `with.cost` is INFINITY where nothing asked for mispredictions */
+};
+
+static bool is_fair(const struct search *search, const struct answers *answers)
 {
-	const struct sn_sampled *sampled = search->loop->machine->rules.sampled;
-	struct guess best = find_shares(search, 0), with = { .cost = INFINITY };
-	double explained;
+	return answers->without.divergence < search->loop->machine->rules.sampled->fair_divergence;
+}
+
+/* Every subset of few branches may be unpredictable; of many, each alone and all. */
+static struct answers find_answers(struct search *search)
+{
+	struct answers answers = { find_shares(search, 0), { .cost = INFINITY } };
 	unsigned all = (1u << search->forks.count) - 1;
 
-	if (best.divergence < sampled->fair_divergence)
-		return best;
+	if (is_fair(search, &answers)) {
+		/* they are not needed, and may be there all the same */
+		if (all)
+			answers.with = find_shares(search, all);
+		return answers;
+	}
 	for (unsigned subset = 1; subset <= all; subset++) {
 		struct guess guess;
 
 		if (search->forks.count > SUBSETS_OF && subset != all && (subset & (subset - 1)))
 			continue;
 		guess = find_shares(search, subset);
-		if (guess.cost < with.cost)
-			with = guess;
+		if (guess.cost < answers.with.cost)
+			answers.with = guess;
 	}
-	explained = fmin(sampled->poor_divergence, best.divergence / sampled->explained_factor);
-	return with.divergence < explained ? with : best;
+	return answers;
+}
+
+static bool has_mispredictions(const struct answers *answers)
+{
+	return answers->with.cost < INFINITY;
+}
+
+static const struct guess *choose(const struct search *search, const struct answers *answers)
+{
+	const struct sn_sampled *sampled = search->loop->machine->rules.sampled;
+	double explained = fmin(sampled->poor_divergence,
+				answers->without.divergence / sampled->explained_factor);
+
+	return has_mispredictions(answers) && !is_fair(search, answers) &&
+			       answers->with.divergence < explained
+		       ? &answers->with
+		       : &answers->without;
+}
+
+/* ---- what the samples leave open ---- */
+
+/* (chosen) Shares that are tried. */
+static const double steps_of_share[] = { 0.01, 0.02, 0.05, 0.1, 0.2,  0.3,  0.4, 0.5,
+					 0.6,  0.7,  0.8,  0.9, 0.95, 0.98, 0.99 };
+
+enum { SHARE_STEPS = sizeof(steps_of_share) / sizeof(*steps_of_share) };
+
+/* Half-way to the next step, which may not have been too far. */
+static double step_below(unsigned i)
+{
+	return i ? (steps_of_share[i - 1] + steps_of_share[i]) / 2 : 0;
+}
+
+/* Widens the ranges by the shares with which an answer still explains the samples, one path after the other: the
+ * other paths keep their proportions. */
+static void widen(const struct search *search, const struct guess *answer, double most_divergence,
+		  struct sn_cqa_path *out)
+{
+	unsigned paths = search->likelihood.paths;
+
+	for (unsigned p = 0; p < paths; p++)
+		for (unsigned i = 0; i < SHARE_STEPS; i++) {
+			double rest = 1 - answer->shares[p], left = 1 - steps_of_share[i];
+			struct guess guess = *answer;
+			struct sn_retirement retirement;
+
+			for (unsigned q = 0; q < paths; q++)
+				guess.shares[q] = q == p     ? steps_of_share[i]
+						  : rest > 0 ? answer->shares[q] / rest * left
+							     : left / (paths - 1);
+			judge(search, &guess, &retirement);
+			if (guess.divergence > most_divergence)
+				continue;
+			out[p].weight_low = fmin(out[p].weight_low, step_below(i));
+			out[p].weight_high = fmax(out[p].weight_high,
+						  i + 1 < SHARE_STEPS ? step_below(i + 1) : 1);
+		}
+}
+
+static void find_ranges(const struct search *search, const struct answers *answers,
+			const struct guess *chosen, struct sn_cqa_path *out)
+{
+	const struct sn_sampled *sampled = search->loop->machine->rules.sampled;
+	double least = fmin(answers->without.divergence,
+			    has_mispredictions(answers) ? answers->with.divergence : INFINITY);
+	double most = chosen->divergence < sampled->useless_divergence
+			      ? least + fmax(sampled->fair_divergence, least)
+			      : INFINITY;
+
+	widen(search, &answers->without, most, out);
+	if (has_mispredictions(answers))
+		widen(search, &answers->with, most, out);
+}
+
+static void weights_set(struct sn_cqa_loop *result, const struct guess *guess, uint32_t all)
+{
+	for (uint32_t p = 0; p < all; p++) {
+		double weight = p < result->path_count ? guess->shares[p] : 0;
+
+		result->paths[p].weight = result->paths[p].weight_low =
+			result->paths[p].weight_high = weight;
+	}
 }
 
 /* What mispredictions add to a pass. */
 static double missed_cycles(const struct search *search, const struct guess *guess)
 {
-	static const double none[SN_PLACES_MAX];
+	static const double none[SN_ARRIVALS_MAX];
 	struct sn_retirement without;
 
 	if (!guess->unpredictable)
@@ -318,14 +411,17 @@ void sn_cqa_loop_weigh(struct sn_cqa_loop *result, const struct sn_heat *heat, s
 	search->likelihood.places = places.count;
 	search->likelihood.stray_share = result->machine->rules.sampled->stray_share;
 	if (observe(result, &places, heat, count, &search->likelihood)) {
-		struct guess guess = { .shares = { 1 } };
+		struct answers answers = { .without.shares = { 1 }, .with.cost = INFINITY };
+		const struct guess *guess = &answers.without;
 
+		if (result->path_count > 1) {
+			answers = find_answers(search);
+			guess = choose(search, &answers);
+		}
+		result->missed_cycles = missed_cycles(search, guess);
+		weights_set(result, guess, all);
 		if (result->path_count > 1)
-			guess = find_best(search);
-
-		result->missed_cycles = missed_cycles(search, &guess);
-		for (uint32_t p = 0; p < all; p++)
-			result->paths[p].weight = p < result->path_count ? guess.shares[p] : 0;
+			find_ranges(search, &answers, guess, result->paths);
 		result->is_weighed = true;
 	}
 	result->path_count = all;

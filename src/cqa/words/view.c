@@ -212,6 +212,21 @@ static void print_union(const struct sn_cqa_loop *result, const struct sn_cqa_pa
 			result->path_total, SN_CQA_PATHS_MAX);
 }
 
+/* (chosen) From such a range on no single figure is told. */
+#define WIDE_RANGE 0.3
+
+static void print_weight(const struct sn_cqa_path *path, FILE *out)
+{
+	if (path->weight_high - path->weight_low > WIDE_RANGE)
+		fprintf(out, ", in %.0f to %.0f %% of the passes: samples tell no closer",
+			100 * path->weight_low, 100 * path->weight_high);
+	else
+		fprintf(out, ", in %.1f %% of the passes", 100 * path->weight);
+	if (path->weight_high - path->weight_low > 0 &&
+	    path->weight_high - path->weight_low <= WIDE_RANGE)
+		fprintf(out, " (%.0f to %.0f)", 100 * path->weight_low, 100 * path->weight_high);
+}
+
 static void print_path(const struct sn_machine *machine, const struct sn_structure *structure,
 		       struct sn_cqa_loop *result, uint32_t number, bool with_instructions,
 		       FILE *out)
@@ -228,7 +243,7 @@ static void print_path(const struct sn_machine *machine, const struct sn_structu
 	else if (result->path_count > 1)
 		fprintf(out, "\nPath %u of %u", number + 1, result->path_count);
 	if (result->is_weighed)
-		fprintf(out, ", in %.1f %% of the passes", 100 * path->weight);
+		print_weight(path, out);
 	fprintf(out, "%s\n  %.2f cycles a pass, limited by %s\n",
 		result->is_union || result->path_count == 1 ? "" : "\n", path->estimate.cycles,
 		sn_bound_names[path->estimate.bottleneck]);
@@ -481,6 +496,10 @@ static void json_path(const struct sn_machine *machine, const struct sn_structur
 
 	sn_json_object(json);
 	sn_json_member_double(json, "passes_share", path->weight);
+	if (result->is_weighed) {
+		sn_json_member_double(json, "passes_share_low", path->weight_low);
+		sn_json_member_double(json, "passes_share_high", path->weight_high);
+	}
 	sn_json_member_double(json, "l1_cycles", path->estimate.cycles);
 	sn_json_member_double(json, "l2_cycles", path->level_cycles[SN_LEVEL_L2]);
 	sn_json_member_double(json, "l3_cycles", path->level_cycles[SN_LEVEL_L3]);

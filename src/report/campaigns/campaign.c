@@ -262,20 +262,26 @@ static void answer_add(const struct sn_campaign_page *page,
 
 /* ---- the application ---- */
 
+/* Where nothing scales each configuration is its own reference, and efficiencies are 1. */
 static void application_row_add(const struct sn_scaling_campaign *read,
-				const struct sn_scaling_row *row, struct sn_text *out)
+				const struct sn_scaling_row *row, bool scales, struct sn_text *out)
 {
 	sn_text_add(out, "<tr>");
 	sn_campaign_add_text(out, sn_campaign_row_name(read, row));
 	sn_text_addf(out, "<td class=\"num\">%.0f</td><td class=\"num\">%u</td>", row->workers,
 		     row->repeats);
 	sn_campaign_add_seconds(out, row->time_s);
-	sn_campaign_add_real(out, row->speedup);
-	sn_campaign_add_interval(out, row->efficiency, row->interval.low, row->interval.high);
-	sn_campaign_add_reason(row, out);
-	sn_campaign_add_real(out, row->load_balance);
-	sn_campaign_add_real(out, row->communication);
-	sn_campaign_add_real(out, row->computation);
+	if (scales) {
+		sn_campaign_add_real(out, row->speedup);
+		sn_campaign_add_interval(out, row->efficiency, row->interval.low,
+					 row->interval.high);
+		sn_campaign_add_reason(row, out);
+		sn_campaign_add_real(out, row->load_balance);
+		sn_campaign_add_real(out, row->communication);
+		sn_campaign_add_real(out, row->computation);
+	} else {
+		sn_campaign_add_seconds(out, row->cpu_s);
+	}
 	sn_campaign_add_share(out, row->spin_share);
 	sn_campaign_add_share(out, row->blocked_share);
 	sn_campaign_add_share(out, row->wait_cpu_share);
@@ -346,27 +352,35 @@ static void no_curve_add(const struct sn_campaign_part *app, struct sn_text *out
 static void application_add(const struct sn_scaling_campaign *read, struct sn_text *out)
 {
 	struct sn_campaign_part app = sn_campaign_part_at(read->scaling, 0);
+	bool scales = !sn_scaling_is_flat(read->scaling);
 	size_t before;
 
-	sn_text_add(
-		out,
-		"<section class=\"panel\"><h2>The application <span class=\"dim\">elapsed time, "
-		"against the reference</span></h2>\n");
+	sn_text_addf(out,
+		     "<section class=\"panel\"><h2>The application <span class=\"dim\">elapsed "
+		     "time%s</span></h2>\n",
+		     scales ? ", against the reference" : "");
 	before = out->length;
-	if (!sn_scaling_is_flat(read->scaling))
+	if (scales)
 		sn_campaign_add_curve(read, &app, out);
 	if (out->length == before)
 		no_curve_add(&app, out);
-	sn_campaign_add_head(out, "",
-			     "configuration|#n|#runs|#elapsed|#speed-up|#efficiency [95 %]|why|"
-			     "confidence|#load balance|#communication|#computation|#spun|#blocked|"
-			     "#waited for a CPU|#system");
+	sn_campaign_add_head(
+		out, "",
+		scales ? "configuration|#n|#runs|#elapsed|#speed-up|#efficiency [95 %]|why|"
+			 "confidence|#load balance|#communication|#computation|#spun|"
+			 "#blocked|#waited for a CPU|#system"
+		       : "configuration|#n|#runs|#elapsed|#CPU time|#spun|#blocked|"
+			 "#waited for a CPU|#system");
 	for (size_t i = 0; i < app.count; i++)
-		application_row_add(read, &app.rows[i], out);
-	sn_text_add(out, "</tbody></table></div>\n<p class=\"dim\">Efficiency is load balance × "
-			 "communication × computation, each against the reference. Spun, blocked, "
-			 "waited and system are shares of the workers' time.</p>\n");
-	if (!sn_scaling_is_flat(read->scaling))
+		application_row_add(read, &app.rows[i], scales, out);
+	sn_text_addf(
+		out,
+		"</tbody></table></div>\n<p class=\"dim\">%sSpun, blocked, waited and system are "
+		"shares of the workers' time.</p>\n",
+		scales ? "Efficiency is load balance × communication × computation, each against "
+			 "the reference. "
+		       : "");
+	if (scales)
 		laws_add(read->scaling, out);
 	sn_text_add(out, "</section>\n");
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "campaign/scaling/words.h"
+#include "report/html/words.h"
 #include "experiment/unpack.h"
 #include "report/campaigns/campaign_parts.h"
 
@@ -58,13 +59,17 @@ static void name_add(const struct sn_scaling_row *row, struct sn_text *out)
 	}
 }
 
-/* A figure of a cell's choices, or a dash. */
+/* A figure of a cell's choices, or a dash: also where a configuration spends no time there. */
 static void figure_add(struct sn_text *out, double value, const char *unit)
 {
-	if (isnan(value))
+	char words[64];
+
+	if (isnan(value) || (unit[0] && value <= 0))
 		sn_text_add(out, "–");
+	else if (unit[0] == 's')
+		sn_text_add(out, sn_words_seconds(words, llround(value * 1e9)));
 	else
-		sn_text_addf(out, unit[0] == '%' ? "%.1f %%" : unit[0] ? "%.3g s" : "%.2f", value);
+		sn_text_addf(out, unit[0] == '%' ? "%.1f %%" : "%.2f", value);
 }
 
 /* The figures of a cell, in the order of the buttons. Where nothing scales each configuration is its own reference, and

@@ -1,4 +1,5 @@
 /* Shares of paths from where samples fell. */
+#include <math.h>
 #include <string.h>
 
 #include "cqa/block/hex.h"
@@ -60,11 +61,13 @@ static size_t samples(const struct two_paths *two, const double shares[SN_CQA_PA
 {
 	struct sn_places places;
 	struct sn_retirement retirement;
-	double missed[SN_PLACES_MAX] = { 0 };
+	struct sn_arrivals arrivals;
+	double missed[SN_ARRIVALS_MAX] = { 0 };
 
 	REQUIRE(sn_places_of(&two->loop, &arena, &places));
-	for (unsigned k = 0; k < places.count; k++)
-		missed[k] = places.is_head[k] ? missed_each : 0;
+	sn_places_arrivals(&two->loop, &places, shares, &arrivals);
+	for (unsigned k = 0; k < arrivals.count; k++)
+		missed[k] = arrivals.items[k].branch_offset == 3 ? missed_each : 0;
 	sn_retire(&two->loop, &places, shares, missed, &retirement);
 	for (unsigned k = 0; k < places.count; k++) {
 		heat[k].link_addr = places.first_offset[k];
@@ -124,23 +127,87 @@ TEST(mispredictions_show_behind_branches)
 	CHECK(two.loop.missed_cycles > 6 && two.loop.missed_cycles < 16);
 }
 
+/* How often a pass comes to a place by a branch. */
+static double often(const struct sn_arrivals *arrivals, unsigned place, uint64_t branch_offset)
+{
+	double sum = 0;
+
+	for (unsigned k = 0; k < arrivals->count; k++)
+		if (arrivals->items[k].place == place &&
+		    arrivals->items[k].branch_offset == branch_offset)
+			sum += arrivals->items[k].often;
+	return sum;
+}
+
 /* if (x) add; store: to the store come those that add, and by the branch those that do not */
 TEST(arrivals_are_those_by_branches)
 {
 	static const char *const texts[2] = { HEADER "c5fb58d9c5fb111e49ffcf75ee",
 					      HEADER "c5fb111e49ffcf75ee" };
 	double shares[SN_CQA_PATHS_MAX] = { 0.25, 0.75 };
-	struct sn_arrivals arrivals[SN_PLACES_MAX];
+	struct sn_arrivals arrivals;
 	struct sn_places places;
 	struct two_paths two;
 
 	two_paths_of(&two, texts, 4);
 	REQUIRE(sn_places_of(&two.loop, &arena, &places));
-	sn_places_arrivals(&two.loop, &places, shares, arrivals);
-	CHECK_REAL(arrivals[sn_places_at(&places, 5)].often, 0.25, 1e-9);
-	CHECK_REAL(arrivals[sn_places_at(&places, 9)].often, 0.75, 1e-9);
-	CHECK_INT((int)arrivals[sn_places_at(&places, 9)].branch_offset, 3);
-	CHECK(!arrivals[sn_places_at(&places, 0)].is_branched_to);
+	sn_places_arrivals(&two.loop, &places, shares, &arrivals);
+	CHECK_INT((int)arrivals.count, 2);
+	CHECK_REAL(often(&arrivals, sn_places_at(&places, 5), 3), 0.25, 1e-9);
+	CHECK_REAL(often(&arrivals, sn_places_at(&places, 9), 3), 0.75, 1e-9);
+	CHECK_REAL(often(&arrivals, sn_places_at(&places, 0), 3), 0, 1e-9);
+}
+
+/* if (x) { divide; store; if (y) ...; }: to what follows come those that skip, and by a branch of their own those that do not */
+#define TESTS_AGAIN HEADER "c5fb5ed1c5fb111785d2740049ffcf75ea"
+#define SKIPS	    HEADER "49ffcf75ea"
+
+static void two_ways_to_one_head(struct two_paths *out)
+{
+	static const char *const texts[2] = { TESTS_AGAIN, SKIPS };
+
+	two_paths_of(out, texts, 12);
+}
+
+TEST(branches_to_one_head_are_apart)
+{
+	double shares[SN_CQA_PATHS_MAX] = { 0.75, 0.25 };
+	struct sn_arrivals arrivals;
+	struct sn_places places;
+	struct two_paths two;
+
+	two_ways_to_one_head(&two);
+	REQUIRE(sn_places_of(&two.loop, &arena, &places));
+	sn_places_arrivals(&two.loop, &places, shares, &arrivals);
+	CHECK_INT((int)arrivals.count, 3);
+	CHECK_REAL(often(&arrivals, sn_places_at(&places, 17), 3), 0.25, 1e-9);
+	CHECK_REAL(often(&arrivals, sn_places_at(&places, 17), 15), 0.75, 1e-9);
+	CHECK_REAL(often(&arrivals, sn_places_at(&places, 5), 3), 0.75, 1e-9);
+}
+
+/* Mispredictions of the branch that skips, none of the other one that leads there. */
+TEST(ranges_hold_the_truth)
+{
+	static const double truths[] = { 0.1, 0.3, 0.5, 0.7, 0.9 };
+
+	for (unsigned i = 0; i < 10; i++) {
+		double truth = truths[i / 2], missed = i & 1 ? fmin(truth, 1 - truth) / 2 : 0;
+		double shares[SN_CQA_PATHS_MAX] = { truth, 1 - truth };
+		struct sn_heat heat[SN_PLACES_MAX];
+		struct two_paths two;
+
+		two_ways_to_one_head(&two);
+		sn_cqa_loop_weigh(&two.loop, heat, samples(&two, shares, missed, heat));
+		CHECK(two.loop.is_weighed);
+		for (unsigned p = 0; p < 2; p++) {
+			double is = p ? 1 - truth : truth;
+
+			CHECK(two.paths[p].weight_low <= is + 1e-9 &&
+			      two.paths[p].weight_high >= is - 1e-9);
+			CHECK(two.paths[p].weight_low <= two.paths[p].weight &&
+			      two.paths[p].weight_high >= two.paths[p].weight);
+		}
+	}
 }
 
 TEST(samples_elsewhere_weigh_nothing)
