@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/stats.h"
 #include "caches/handed.h"
+#include "caches/replay_part.h"
 #include "caches/replay_places.h"
 #include "wire/accesses.h"
 
@@ -47,107 +48,12 @@ struct windows {
 	SN_VEC(struct playing) items; /* of the process, by the time of their begin */
 };
 
-static uint32_t window_loop(const struct sn_profile *profile, const struct sn_access_window *window)
-{
-	return window->stack == SN_NONE ? SN_NONE
-					: sn_program_leaf(profile->program, window->stack)->loop;
-}
-
 static uint32_t window_module(const struct sn_profile *profile,
 			      const struct sn_access_window *window)
 {
 	const struct sn_experiment *e = profile->experiment;
 
 	return window->stack == SN_NONE ? SN_NONE : e->stacks.items[window->stack].frames[0].module;
-}
-
-static bool window_passes(const struct sn_profile *profile, const struct sn_access_window *window)
-{
-	const struct sn_filter *filter = &profile->filter;
-
-	return profile->thread_passes[window->thread] &&
-	       (!filter->to_ns || window->begin_ns < filter->to_ns) &&
-	       window->end_ns >= filter->from_ns;
-}
-
-static int by_place_in_time(const void *left, const void *right, void *context)
-{
-	const struct sn_access_window *windows = context;
-	const struct sn_access_window *x = &windows[*(const size_t *)left],
-				      *y = &windows[*(const size_t *)right];
-
-	return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
-}
-
-/* The window without what comes behind about so many accesses. */
-static const struct sn_access_window *
-cut(struct sn_replay *replay, const struct sn_access_window *window, uint64_t accesses_most)
-{
-	struct sn_access_window *copy = sn_arena_new(&replay->arena, struct sn_access_window);
-	struct sn_access_record *records =
-		sn_arena_array(&replay->arena, struct sn_access_record, window->record_count + 1);
-	uint64_t kept = 0;
-	uint32_t r = 0;
-
-	memcpy(records, window->records, window->record_count * sizeof(*records));
-	while (r < window->record_count && kept < accesses_most) {
-		uint32_t length = records[r].group_length;
-		uint64_t times;
-
-		if (!length || length > window->record_count - r)
-			length = window->record_count - r;
-		times = (accesses_most - kept) / length + 1;
-		for (uint32_t end = r + length; r < end; r++) {
-			if (records[r].count > times)
-				records[r].count = (uint32_t)times;
-			kept += records[r].count;
-		}
-	}
-	*copy = *window;
-	copy->records = records;
-	copy->record_count = r;
-	copy->end_ns = window->begin_ns + (int64_t)((double)(window->end_ns - window->begin_ns) *
-						    (double)kept / (double)window->accesses);
-	copy->accesses = kept;
-	copy->is_cut = true;
-	return copy;
-}
-
-/* Of each loop the first windows, until it has its part of the accesses: what follows in a loop finds its caches as what
- * was before left them, so that nothing is left out between two windows. */
-static void plays_find(struct sn_replay *replay, const struct sn_profile *profile,
-		       uint64_t accesses_most)
-{
-	const struct sn_experiment *e = profile->experiment;
-	size_t *order = sn_alloc_zeroed(e->windows.count + 1, sizeof(*order));
-	struct sn_map of_loop = { 0 };
-	uint64_t loops = 0;
-
-	replay->plays = sn_alloc_zeroed(e->windows.count + 1, sizeof(struct sn_access_window *));
-	for (size_t w = 0; w < e->windows.count; w++) {
-		bool is_new;
-
-		order[w] = w;
-		sn_map_put(&of_loop, window_loop(profile, &e->windows.items[w]), &is_new);
-		loops += is_new;
-	}
-	if (e->windows.count)
-		qsort_r(order, e->windows.count, sizeof(*order), by_place_in_time,
-			e->windows.items);
-	for (size_t i = 0; i < e->windows.count; i++) {
-		const struct sn_access_window *window = &e->windows.items[order[i]];
-		uint64_t *played = sn_map_put(&of_loop, window_loop(profile, window), NULL);
-		uint64_t most = accesses_most / loops;
-
-		if (!window_passes(profile, window) || (accesses_most && *played >= most))
-			continue;
-		replay->plays[order[i]] = accesses_most && window->accesses > most - *played
-						  ? cut(replay, window, most - *played)
-						  : window;
-		*played += replay->plays[order[i]]->accesses;
-	}
-	sn_map_free(&of_loop);
-	free(order);
 }
 
 static uint32_t site_add(struct player *player, const struct sn_replay_site *site)
@@ -169,7 +75,7 @@ static void window_add(struct player *player, const struct sn_access_window *win
 {
 	struct sn_replay_site site = { .process = player->process,
 				       .module = window_module(player->profile, window),
-				       .loop = window_loop(player->profile, window) };
+				       .loop = sn_replay_window_loop(player->profile, window) };
 	uint32_t *sites =
 		sn_arena_array(&player->replay->arena, uint32_t, window->record_count + 1);
 	bool is_new;
@@ -206,7 +112,8 @@ static int by_begin(const void *a, const void *b)
 static bool has_gap_before(struct player *player, const struct playing *playing)
 {
 	const struct sn_access_window *window = playing->window;
-	uint64_t key = (uint64_t)window->thread << 32 | window_loop(player->profile, window);
+	uint64_t key =
+		(uint64_t)window->thread << 32 | sn_replay_window_loop(player->profile, window);
 	uint64_t *next = sn_map_put(&player->next_number, key, NULL);
 	bool has_gap = window->number != *next;
 
@@ -579,7 +486,7 @@ static void loops_find(struct sn_replay *replay, const struct sn_profile *profil
 
 		if (!window)
 			continue;
-		loop = window_loop(profile, window);
+		loop = sn_replay_window_loop(profile, window);
 		window_count(loop_with(&replay->loops, loop, SN_NONE), window);
 		window_count(loop_with(&replay->thread_loops, loop, window->thread), window);
 	}
@@ -672,7 +579,7 @@ struct sn_replay *sn_replay_new(const struct sn_profile *profile,
 	struct sn_replay *replay = sn_alloc_zeroed(1, sizeof(*replay));
 
 	replay->config = *config;
-	plays_find(replay, profile, accesses_most);
+	replay->plays = sn_replay_part_find(&replay->arena, profile, accesses_most);
 	replay->data = sn_data_objects_new(profile->experiment);
 	sn_replay_blocks_find(replay, profile);
 	for (uint32_t p = 0; p < profile->experiment->processes.count; p++)

@@ -82,8 +82,8 @@ double sn_replay_seen_share(const struct sn_replay *replay, uint32_t loop, uint3
 /** Some ten seconds of replay (chosen). What of a loop is left out then counts as not seen. */
 #define SN_REPLAY_ACCESSES_MOST 200000000
 
-/** Replays windows of threads that pass the profile's filter: all, or of each loop the first ones, until so many accesses
- * (0: any number) are shared out. The profile must outlive the result. */
+/** Replays windows of threads that pass the profile's filter: all, or of each loop what its threads do in a time that has its
+ * part of so many accesses (0: any number; replay_part.h). The profile must outlive the result. */
 struct sn_replay *sn_replay_new(const struct sn_profile *profile,
 				const struct sn_sim_config *config, uint64_t accesses_most);
 void sn_replay_free(struct sn_replay *replay);

@@ -188,6 +188,45 @@ def sharing(t, app):
             'one counter of two threads is truly shared', found['properties'][:4])
 
 
+# each thread has one long loop of its own, in its own part of a vector
+LONG = r'''
+#include <cstdio>
+#include <thread>
+#include <vector>
+struct counter { volatile long hits; };
+static void work(std::vector<counter> &counters, int which, long times)
+{
+	for (long k = 0; k < times; k++)
+		counters[which].hits = counters[which].hits + k % 3;
+}
+int main()
+{
+	std::vector<counter> counters(4);
+	std::vector<std::thread> threads;
+	for (int i = 0; i < 2; i++)
+		threads.emplace_back(work, std::ref(counters), i, 110000000L);
+	for (auto &thread : threads)
+		thread.join();
+	printf("%ld\\n", counters[0].hits + counters[1].hits);
+}
+'''
+
+
+def long_loops(t):
+    """More accesses than are replayed: the same time of both threads is, so that they are seen to meet."""
+    if not t.has('g++'):
+        t.skip('long loops', 'no g++')
+        return
+    app = t.compile(LONG, '-g', '-O2', '-pthread', compiler='g++', output='./long')
+    for attempt in range(4):
+        found = searched(t, app, f'l{attempt}', (), ('--every', '1'))
+        rows = [r for r in found['properties'] if r['property'] == 'FalseSharing']
+        if rows:
+            break
+    t.check(rows and rows[0]['evidence']['transfers'] > 1000 and any((r['function'] or '').startswith('work(') for r in rows), 'long loops of two threads go for each other\'s lines', rows,
+            [(r['property'], r['function'], r['data'], r['severity']) for r in found['properties']])
+
+
 def one_of_two(t, app):
     found = searched(t, app, 'alone', ('u',), ())
     rows = [r for r in rows_of(found, 'columns') if r['property'] == 'UnbalLC2DMissRate' and r['region_kind'] == 'loop']
@@ -205,6 +244,11 @@ def online(t, app):
     done = t.run('search', '--format', 'json', '--threshold', '0', '--budget', '1', '--caches', CACHES, app, 'h', '60')
     data = {r['data'] for r in rows_of(json.loads(done.stdout), 'columns_of') if r['property'] == 'LC1DataMissRate'}
     t.check(any(d.startswith('main (') for d in data if d) and '[heap]' not in data, 'blocks of the heap are told by who allocated them', data, done.stderr)
+    for strategy in ('property', 'data'):
+        done = t.run('search', '--format', 'json', '--threshold', '0.005', '--strategy', strategy, '--start', 'LC3DataMissRate', '--caches', CACHES, app, 'p', '3000')
+        found = json.loads(done.stdout)
+        t.check([r for r in rows_of(found, 'strides', 'pages') if r['property'] == 'LC3DataMissRate'] and {r['property'] for r in found['properties']} <= {'LC3DataMissRate', 'StrideWaste'},
+                f'{strategy}: a property of data to begin with is measured and found', done.stderr, found['steps'], [(r['property'], r['function']) for r in found['properties']])
     done = t.run('search', '--format', 'json', '--restarts', '0', app, 'p', '1000')
     t.check('no start for caches' in done.stderr and any('misses(L1)' in m['needs'] for m in json.loads(done.stdout)['not_measurable']),
             'without further starts it is named as not measurable', done.stderr)
@@ -219,6 +263,7 @@ def main():
     ranges(t, app)
     resident(t, app)
     sharing(t, app)
+    long_loops(t)
     one_of_two(t, app)
     online(t, app)
     t.done()

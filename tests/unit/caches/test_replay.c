@@ -123,6 +123,63 @@ TEST(a_loop_is_replayed_until_it_has_its_part)
 	end(replay);
 }
 
+/* A thread that begins first does not get the part of all: they would never be seen to meet. */
+TEST(threads_side_by_side_are_replayed_for_the_same_time)
+{
+	struct sn_replay *replay;
+
+	begin(2);
+	window(0, 0, 0, 6400, adds(4096));
+	window(1, 0, 1, 6401, adds(4096 + 8));
+	fixture_profile(&f, NULL);
+	replay = sn_replay_new(f.profile, &config, 3200);
+	CHECK_INT(replay->windows, 2);
+	CHECK(replay->accesses >= 3200 && replay->accesses <= 3300);
+	CHECK(transfers(replay, false) > 50 && transfers(replay, false) <= 110);
+	end(replay);
+}
+
+/* What one thread does alone is left out, where it would be all of the part. */
+TEST(a_part_begins_where_threads_are_side_by_side)
+{
+	struct sn_replay *replay;
+
+	begin(2);
+	window(0, 0, 0, 6400, adds(4096));
+	window(1, 0, 4800, 11200, adds(4096 + 8));
+	fixture_profile(&f, NULL);
+	replay = sn_replay_new(f.profile, &config, 2000);
+	CHECK_INT(replay->windows, 2);
+	CHECK_INT(replay->cut_windows, 2);
+	CHECK(replay->accesses >= 2000 && replay->accesses <= 2100);
+	CHECK(transfers(replay, false) > 30);
+	end(replay);
+}
+
+/* Records of a group go on at their own strides; one that is over stays over. */
+TEST(a_window_without_its_beginning_goes_on_where_it_was)
+{
+	struct sn_access_record group[2] = { walk(1 << 20), walk(1 << 24) };
+	struct sn_replay *replay;
+
+	begin(2);
+	group[0].group_length = 2;
+	group[1].count = 10;
+	sn_vec_push(&experiment->windows, (struct sn_access_window){ .stack = SN_NONE,
+								     .end_ns = 110,
+								     .accesses = LINES + 10,
+								     .records = group,
+								     .record_count = 2 });
+	window(1, 0, 60, 160, walk((1 << 20) + 30 * 64));
+	fixture_profile(&f, NULL);
+	replay = sn_replay_new(f.profile, &config, 50);
+	/* 60 of 110 accesses are 30 iterations: lines 30 to 56 of the first record, the same as the other thread's */
+	CHECK_INT(replay->windows, 2);
+	CHECK(misses(replay) >= 50 && misses(replay) <= 60);
+	CHECK_INT(replay->accesses, misses(replay));
+	end(replay);
+}
+
 TEST(behind_instances_that_were_left_out_caches_are_empty)
 {
 	struct sn_replay *replay;
