@@ -19,6 +19,9 @@ enum { OWNER_CALLS_MAX = 2, PART_CALLS_MIN = 3 };
 
 struct part {
 	uint64_t calls, observations;
+	uint64_t thread_calls,
+		most_calls; /* of the thread that was seen last, and the most of any */
+	uint32_t thread;
 	double ns;
 };
 
@@ -153,6 +156,15 @@ static void callees_find(struct scope *s, uint32_t owner)
 	}
 }
 
+static void call_count(struct part *part, uint32_t thread)
+{
+	part->thread_calls = part->calls && part->thread == thread ? part->thread_calls + 1 : 1;
+	part->thread = thread;
+	part->calls++;
+	if (part->thread_calls > part->most_calls)
+		part->most_calls = part->thread_calls;
+}
+
 static void parts_count(struct scope *s)
 {
 	const struct sn_intervals *intervals = s->phases->intervals;
@@ -168,7 +180,8 @@ static void parts_count(struct scope *s)
 			callee = SN_NONE;
 		if (callee != SN_NONE) {
 			s->parts[callee].observations++;
-			s->parts[callee].calls += o->thread != thread || callee != before;
+			if (o->thread != thread || callee != before)
+				call_count(&s->parts[callee], o->thread);
 		}
 		thread = o->thread;
 		before = callee;
@@ -196,8 +209,10 @@ static struct sn_phase_cycle cycle_of(const struct scope *s, uint32_t owner, uin
 
 	if (s->phases->activity->calls_source == SN_CALLS_EXACT)
 		cycle.calls = s->calls[function];
-	else if ((double)part->observations >= run_min * (double)part->calls)
+	else if ((double)part->observations >= run_min * (double)part->calls) {
 		cycle.calls = part->calls;
+		cycle.thread_calls = part->most_calls;
+	}
 	if (cycle.calls)
 		cycle.mean_ns = part->ns / (double)cycle.calls;
 	cycle.site = (struct sn_phase_site){ .function = function,

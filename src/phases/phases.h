@@ -88,8 +88,10 @@ struct sn_phase_cycle {
 	uint32_t phase;		   /* whose main loop it is; SN_NONE: the whole run's */
 	uint64_t calls;		   /* 0: too short to be counted by samples; from samples at least
 				      so many (calls_source) */
-	double share;		   /* of the run's time */
-	double mean_ns;		   /* of a call; NaN: unknown; from samples at most so long */
+	uint64_t
+		thread_calls; /* of them those that samples saw in one thread, the most; 0: not counted so */
+	double share;	/* of the run's time */
+	double mean_ns; /* of a call; NaN: unknown; from samples at most so long */
 };
 
 /** A function as it is shown: a copy or an outlined piece has the name of what was written. */

@@ -29,12 +29,18 @@ static bool has_entry(const struct sn_phases *p, uint32_t function)
 	return f->module != SN_NONE && f->link_addr && !p->paths->is_recursive[function];
 }
 
+/* Of a rank that comes last to where all meet, samples see one long call: what one of them is seen to repeat all do. */
+static bool is_repeated(const struct sn_phase_cycle *cycle, uint64_t processes)
+{
+	return cycle->calls >= SN_PHASES_ROUNDS_MIN * processes ||
+	       cycle->thread_calls >= SN_PHASES_ROUNDS_MIN;
+}
+
 static bool is_fit(const struct sn_phases *p, const struct sn_phase_cycle *cycle,
 		   uint64_t processes)
 {
-	return cycle->calls >= SN_PHASES_ROUNDS_MIN * processes &&
-	       cycle->site.pace.at_least_hz <= often_hz && cycle->share >= share_least &&
-	       has_entry(p, cycle->function);
+	return is_repeated(cycle, processes) && cycle->site.pace.at_least_hz <= often_hz &&
+	       cycle->share >= share_least && has_entry(p, cycle->function);
 }
 
 static const struct sn_phase_cycle *part_find(const struct sn_phases *p)
