@@ -67,7 +67,8 @@ struct sonde_strategy_host {
 	uint32_t (*refinements)(void *search, uint32_t property, uint32_t *out, uint32_t room);
 
 	/* Proposing. Each returns how many new candidates it made: none for what cannot be asked
-	 * (a property of loops at a function) or was asked before. */
+	 * (a property of loops at a function) or was asked before. A property of data without data is asked of each data
+	 * structure that the region touches: in the next step, if none is known yet. */
 	uint32_t (*propose)(void *search, const struct sonde_strategy_candidate *candidate);
 
 	/* Bricks: sets of candidates made from a finding. */

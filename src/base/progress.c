@@ -47,14 +47,19 @@ static void line_wipe(struct sn_progress *progress)
 static void line_draw(struct sn_progress *progress, uint64_t now_ns)
 {
 	uint64_t done = atomic_load(&progress->done), total = progress->total;
+	double elapsed_s = (double)(now_ns - progress->started_ns) * 1e-9;
 
 	if (total && done) {
 		double share = (double)done / (double)total;
-		double left_s =
-			(double)(now_ns - progress->started_ns) * 1e-9 * (1 - share) / share;
+		double left_s = elapsed_s * (1 - share) / share;
 
 		fprintf(stderr, "\r%s %3.0f %%  %.0f s left\033[K", progress->what, 100 * share,
 			left_s);
+	} else if (progress->expected_s > 0) {
+		fprintf(stderr, "\r%s: %.0f s of about %.0f s\033[K", progress->what, elapsed_s,
+			progress->expected_s);
+	} else if (progress->expected_s >= 0) {
+		fprintf(stderr, "\r%s: %.0f s\033[K", progress->what, elapsed_s);
 	} else {
 		fprintf(stderr, "\r%s ...\033[K", progress->what);
 	}
@@ -100,13 +105,28 @@ static void thread_start(struct sn_progress *progress)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void sn_progress_begin(struct sn_progress *progress, const char *what, uint64_t total)
+static void begin(struct sn_progress *progress)
 {
 	struct sn_progress *none = NULL;
 
-	*progress = (struct sn_progress){ .what = what, .total = total, .started_ns = sn_now_ns() };
 	if (isatty(STDERR_FILENO) && atomic_compare_exchange_strong(&in_hand, &none, progress))
 		thread_start(progress);
+}
+
+void sn_progress_begin(struct sn_progress *progress, const char *what, uint64_t total)
+{
+	*progress = (struct sn_progress){
+		.what = what, .total = total, .expected_s = -1, .started_ns = sn_now_ns()
+	};
+	begin(progress);
+}
+
+void sn_progress_begin_timed(struct sn_progress *progress, const char *what, double expected_s)
+{
+	*progress = (struct sn_progress){ .what = what,
+					  .expected_s = expected_s,
+					  .started_ns = sn_now_ns() };
+	begin(progress);
 }
 
 void sn_progress_update(struct sn_progress *progress, uint64_t done)

@@ -12,8 +12,9 @@
 #include <time.h>
 
 struct sn_progress {
-	const char *what; /* "reading samples" */
-	uint64_t total;	  /* 0: unknown */
+	const char *what;  /* "reading samples" */
+	uint64_t total;	   /* 0: unknown */
+	double expected_s; /* how long it may take; 0: unknown; < 0: the line tells no time */
 	_Atomic uint64_t done;
 	uint64_t started_ns;
 	pthread_t thread; /* draws the line; there is one on a terminal only */
@@ -25,6 +26,8 @@ struct sn_progress {
 /** Begins a progress line. The struct must stay where it is until the end. A line that begins
  * before another has ended shows nothing of its own. */
 void sn_progress_begin(struct sn_progress *progress, const char *what, uint64_t total);
+/** The same of what cannot tell how much is done: the line has the seconds so far, and how many it may take (0: unknown). */
+void sn_progress_begin_timed(struct sn_progress *progress, const char *what, double expected_s);
 /** Says how much is done. It is cheap enough for every item. The line is kept up without it, too. */
 void sn_progress_update(struct sn_progress *progress, uint64_t done);
 /** Wipes the line. Call it before anything is printed. */

@@ -22,6 +22,7 @@
 #include "code/image.h"
 #include "code/xz.h"
 #include "exchange/export.h"
+#include "machine/breakpoints.h"
 #include "machine/caches.h"
 #include "machine/machine.h"
 #include "search/link/link.h"
@@ -281,6 +282,18 @@ static void accounting_check(struct examination *x)
 		    "reading the time costs a system call, so tracing costs more",
 		    "boot with clocksource=tsc if the machine's TSC is stable",
 		    "the kernel's clock source is %s", line);
+}
+
+static void breakpoints_check(struct examination *x)
+{
+	if (sn_breakpoints_fire())
+		row(x, "breakpoints", OK, "", "",
+		    "'sonde search --phase' can watch a function or a line");
+	else
+		row(x, "breakpoints", LIMITED,
+		    "'sonde search --phase' can watch a heartbeat of the program, no function or line",
+		    "measure on bare metal, or on a virtual machine with debug registers",
+		    "hardware breakpoints can be set, but are never hit");
 }
 
 static void ptrace_check(struct examination *x)
@@ -543,6 +556,7 @@ static void examine(struct examination *x, const struct sn_args *args)
 	timer_check(x);
 	counters_check(x);
 	accounting_check(x);
+	breakpoints_check(x);
 	ptrace_check(x);
 	limits_check(x);
 	space_check(x, "folder", ".");

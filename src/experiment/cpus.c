@@ -1,9 +1,10 @@
 /* How many CPUs a run was seen on. */
+#include "experiment/cpus.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "experiment/experiment.h"
 
 unsigned sn_experiment_cpus_seen(const struct sn_experiment *e)
 {
@@ -24,5 +25,35 @@ unsigned sn_experiment_cpus_seen(const struct sn_experiment *e)
 	for (size_t i = 0; i < e->processes.count * 128; i++)
 		count += (unsigned)__builtin_popcount(seen[i]);
 	free(seen);
+	return count ? count : 1;
+}
+
+unsigned sn_experiment_cpus_of(const struct sn_experiment *e, const uint8_t *is_in)
+{
+	enum { CPUS = UINT16_MAX, PARTS = 20 };
+	uint64_t *samples = sn_alloc_zeroed(CPUS, sizeof(*samples)), most = 0;
+	uint8_t *is_last = sn_alloc_zeroed(CPUS, 1);
+	const struct sn_sample *last = NULL;
+	unsigned count = 0;
+
+	for (size_t i = 0; i < e->samples.count; i++) {
+		const struct sn_sample *sample = &e->samples.items[i];
+
+		/* what is left over at a thread's end was taken on no CPU that is known */
+		if (sample->flags & SN_SAMPLE_REMAINDER || sample->cpu >= CPUS ||
+		    !is_in[e->threads.items[sample->thread].process])
+			continue;
+		if (last && last->thread != sample->thread)
+			is_last[last->cpu] = 1;
+		last = sample;
+		if (++samples[sample->cpu] > most)
+			most = samples[sample->cpu];
+	}
+	if (last)
+		is_last[last->cpu] = 1;
+	for (size_t i = 0; i < CPUS; i++)
+		count += is_last[i] || (samples[i] && samples[i] * PARTS >= most);
+	free(samples);
+	free(is_last);
 	return count ? count : 1;
 }

@@ -17,6 +17,9 @@ THREADS = {
                         'explained_wait t1 = 0', 'explained_wait t2 = 0', 'explained_wait t3 = 0'], .15,
                    [f'{m} t{t} = .5' for m in ('off_cpu', 'explained_wait') for t in range(4)]),
     'Oversubscribed': ('', [f'run_delay t{t} = .{t}' for t in range(4)], .15, [f'run_delay t{t} = 0' for t in range(4)]),
+    # of 0.6 s without a CPU the program's own threads made a third
+    'CpusTakenByOthers': ('', [f'{m} t{t} = {v}' for t in range(4) for m, v in (('run_delay', t / 10), ('run_delay_own', t / 30))], .1,
+                          [f'{m} t{t} = {t / 10}' for t in range(4) for m in ('run_delay', 'run_delay_own')]),
     # 0.4 s of each thread are unexplained, of which devices can have taken 0.3 s
     'MajorFaults': ('', ['major_faults = 100', 'device_wait = .3'] + [f'{m} t{t} = {v}' for m, v in (('off_cpu', .5), ('explained_wait', 0),
                          ('run_delay', .1)) for t in range(4)], .3,
@@ -76,7 +79,7 @@ THREADS = {
     'OmpLockContention': ('parallel', ['omp_lock_wait r t0 = .4'], .1, ['omp_lock_wait r t0 = 0']),
     'IOBlocked': ('function', ['io_wait r t0 = .4'], .1, ['io_wait r t0 = 0']),
     'SmallIO': ('function', ['io_wait r t0 = .3', 'io_cpu r t0 = .1', 'io_bytes r t0 = 1000', 'io_calls r t0 = 1000'], .1,
-                ['io_wait r t0 = .3', 'io_cpu r t0 = .1', 'io_bytes r t0 = 1e9', 'io_calls r t0 = 1000']),
+                ['io_wait r t0 = .3', 'io_cpu r t0 = .1', 'io_bytes r t0 = 4095000', 'io_calls r t0 = 1000']),
     'LockContention': ('function', ['lock_wait r t0 = .4'], .1, ['lock_wait r t0 = 0']),
     'ContendedLock': ('function', ['lock_wait r t0 = .4', 'lock_wait_of r lm t0 = .4'] + [f'held_up t{t} = .{t}' for t in range(4)], .1,
                       ['lock_wait r t0 = .4', 'lock_wait_of r lm t0 = 0']),

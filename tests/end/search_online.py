@@ -394,6 +394,67 @@ def nameless(t):
             'an address in place of a name has its module', done.stderr)
 
 
+def failing(t):
+    """A further start that fails has measured another run than the first: its values are left out, which is said."""
+    app = t.compile(CHURN.replace('return 7;', 'return count > 1 ? 9 : 7;'), '-O1', output='./failing')
+    if os.path.exists('starts'):
+        os.remove('starts')
+    done = t.run('search', '--format', 'json', '--threshold', '0.01', '--budget', '1', '-o', 'failing.first', app)
+    found = json.loads(done.stdout)
+    t.check('values of heap are left out: their start' in done.stderr and 'ended with status 9, the first one with 7' in done.stderr,
+            'a start that fails is told', done.stderr)
+    t.check(not any('heap' in r['sources'] for r in found['properties']), 'and no row has its values', found['properties'])
+    t.check(any('a start that failed' in m['reason'] for m in found['not_measurable']), 'what they would tell is not measurable, with that reason',
+            found['not_measurable'])
+    again = t.run('search', '--experiment', 'failing.first', '--format', 'json', '--threshold', '0.01', '--budget', '1')
+    t.check('values of heap are left out' in again.stderr and not any('heap' in r['sources'] for r in json.loads(again.stdout)['properties']),
+            'nor does a search of the recorded run take them', again.stderr)
+    os.remove('starts')
+    text = t.run('search', '-q', '--threshold', '0.01', '--budget', '1', app).stderr
+    t.check('The program ended with status 7' in text and 'A further start of the program failed: its values are left out' in text, 'the text says both', text[:600])
+    os.remove('starts')
+
+
+def on_a_terminal(t):
+    """While a start runs a terminal is told which one, of what, and for how long; a pipe is not."""
+    app = t.compile(CHURN.replace('#include <time.h>', '#include <time.h>\n#include <unistd.h>').replace('double end =', 'usleep(1500000);\n\tdouble end ='),
+                    '-O1', output='./slow')
+    master, slave = os.openpty()
+    command = subprocess.Popen([t.sonde, 'search', '--threshold', '0.01', '--budget', '1', app], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave)
+    os.close(slave)
+    seen = b''
+    while True:
+        try:
+            piece = os.read(master, 4096)
+        except OSError:
+            break
+        if not piece:
+            break
+        seen += piece
+    command.wait()
+    os.close(master)
+    t.check(re.search(rb"\rstart 1 runs \(samples, waits, the kernel's account\): \d+ s\x1b", seen), 'the first start, and for how long', seen)
+    t.check(re.search(rb'\rstart 2 runs \([a-z, ]+\): \d+ s of about \d+ s\x1b', seen), 'a further one, and for how long it may run', seen)
+    done = t.run('search', '--threshold', '0.01', '--budget', '1', app)
+    t.check(' runs (' not in done.stderr and '\r' not in done.stderr, 'a pipe is told nothing', done.stderr)
+
+
+def without_candidates(t):
+    """A property that can be asked nowhere, or of data that nobody knows of: the answer says so."""
+    app = t.compile('int main(void)\n{\n\tvolatile double s = 0;\n\tfor (int i = 0; i < 100000000; i++)\n\t\ts += i;\n\treturn 0;\n}\n', '-O1', '-g', output='./one_loop')
+    for strategy in ('property', 'data'):
+        done = t.run('search', '-q', '--format', 'json', '--restarts', '0', '--strategy', strategy, '--start', 'FalseSharing', app)
+        found = json.loads(done.stdout)
+        t.check(found['steps'] and [m for m in found['not_measurable'] if m['property'] == 'FalseSharing' and 'caches' in m['reason']],
+                f'{strategy}: what data would tell is not measurable without a trace', found['steps'], found['not_measurable'])
+        done = t.run('search', '-q', '--format', 'json', '--restarts', '0', '--threshold', '0', '--strategy', strategy, '--start', 'NotVectorised', app)
+        steps = json.loads(done.stdout)['steps']
+        t.check(steps and steps[0]['candidates'] >= 1, f'{strategy}: a property of loops is asked of the loops', steps, done.stderr)
+        done = t.run('search', '-q', '--restarts', '0', '--strategy', strategy, '--threshold', '1', '--start', 'NotVectorised', app)
+        t.check("found nothing that could be asked: NotVectorised is of regions of the kind 'loop', and none is above 1.000" in done.stderr,
+                f'{strategy}: nothing that could be asked is said', done.stdout, done.stderr)
+
+
 def words(t):
     for arguments, code, sentence in (
             (['./nothing'], 127, 'nothing'),
@@ -455,6 +516,9 @@ def main():
     asleep(t)
     words(t)
     nothing(t)
+    failing(t)
+    on_a_terminal(t)
+    without_candidates(t)
     t.done()
 
 

@@ -1,6 +1,8 @@
 """Losses that are planted one by one, and found where they are, on a machine as busy as it may be: locks, active waiting, page
 faults, waits in MPI by kind. The table of docs/method/properties.md says which test has which property."""
 import json
+import os
+import subprocess
 
 from sonde_test import Test
 
@@ -815,12 +817,58 @@ def off_cpu(t):
     t.check(faults and 0 < faults[0]['seconds'] <= sum((r['pressure_io_s'] or 0) for r in packets) * 1.5 + .2, 'page faults from a device take what it took', faults)
 
 
+# takes so many seconds of CPU time on one CPU
+PINNED = r'''
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+static volatile double sink;
+int main(int argc, char **argv)
+{
+	cpu_set_t set;
+	struct timespec t = { 0 };
+	CPU_ZERO(&set);
+	CPU_SET(atoi(argv[1]), &set);
+	sched_setaffinity(0, sizeof set, &set);
+	while (t.tv_sec * 1000 + t.tv_nsec / 1000000 < atoi(argv[2])) {
+		for (int i = 0; i < 100000; i++)
+			sink += i;
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	}
+	return argc > 3;
+}
+'''
+
+
+def others(t):
+    """A program of one thread beside three that want its CPU: it does nothing to itself, and its own rows come first."""
+    app = t.compile(PINNED, '-g', '-O1', output='./pinned')
+    cpu = str(min(os.sched_getaffinity(0)))
+    beside = [subprocess.Popen([app, cpu, '600000']) for _ in range(3)]
+    try:
+        t.run('record', '-q', '--clock', '1000', '-o', 'beside', '--', app, cpu, '1000')
+    finally:
+        for other in beside:
+            other.kill()
+            other.wait()
+    done = t.run('search', '--experiment', 'beside', '--format', 'json')
+    found = json.loads(done.stdout)
+    rows = {r['property']: r for r in found['properties']}
+    # one of four at most, by a fair scheduler: three seconds
+    t.check(rows.get('CpusTakenByOthers', {'evidence': {'seconds': 0}})['evidence']['seconds'] > 1.5, 'others had the CPU', done.stdout[:2000])
+    t.check('Oversubscribed' not in rows, 'and not the program\'s own threads', rows.get('Oversubscribed'))
+    text = t.run('search', '--experiment', 'beside').stdout
+    t.check('What other work on the machine took' in text and text.index('Time lost') < text.index('What other work') < text.index('CpusTakenByOthers'),
+            'what it loses itself is told before that', text)
+
+
 def left_over(t):
     """What a more special property has is taken out of the general one, and the rest stays: leaves add up to the loss."""
     app = t.compile(OFF, '-g', '-O1', '-pthread', output='./off')
     t.run('record', '-q', '-o', 'half.run', '--', app, 'h')
     found = json.loads(t.run('search', '--experiment', 'half.run', '--format', 'json').stdout)
-    rows = {r['property']: r for r in found['properties'] if r['property'] in ('NotRunning', 'Oversubscribed', 'MajorFaults')}
+    rows = {r['property']: r for r in found['properties'] if r['property'] in ('NotRunning', 'Oversubscribed', 'CpusTakenByOthers', 'MajorFaults')}
     told = [(p, r['severity'], r['refined'], r['evidence']) for p, r in rows.items()]
     at_work = [r for r in t.show('threads', 'half.run')['rows'] if r['cpu_s'] > .05]
     # by the kernel's account
@@ -836,6 +884,7 @@ def left_over(t):
 def main():
     t = Test()
     left_over(t)
+    others(t)
     off_cpu(t)
     kinds(t)
     threads(t)

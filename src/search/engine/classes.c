@@ -146,6 +146,31 @@ void sn_search_set_print(const struct sn_member *members, const uint32_t *indice
 	free(numbers);
 }
 
+void sn_search_left_out_print(const struct sn_search *s, struct sn_text *out)
+{
+	const struct sn_recorded *r = s->recorded;
+	const struct sn_experiment *e = r->profile ? r->profile->experiment : NULL;
+	size_t processes = e && !strcmp(s->options.mode, "phases") ? e->processes.count : 0;
+	long *numbers = sn_alloc_zeroed(processes + 1, sizeof(*numbers));
+	size_t count = 0;
+
+	/* of a rank there may be several processes: a script, and what it runs */
+	for (size_t p = 0; p < processes; p++) {
+		bool is_in = e->processes.items[p].rank < 0;
+
+		for (size_t k = 0; k < processes && !is_in; k++)
+			is_in = e->processes.items[k].rank == e->processes.items[p].rank &&
+				r->process_members[k] != SN_ALL;
+		if (!is_in)
+			numbers[count++] = e->processes.items[p].rank;
+	}
+	if (count) {
+		qsort(numbers, count, sizeof(*numbers), numbers_compare);
+		ranges_print(numbers, count, out);
+	}
+	free(numbers);
+}
+
 void sn_search_who_print(const struct sn_finding *finding, enum sn_key key, struct sn_text *out)
 {
 	uint32_t *indices = sn_alloc_zeroed(finding->members.count + 1, sizeof(*indices));

@@ -203,9 +203,64 @@ static uint32_t propose_at(struct sn_search *s, uint32_t property, uint32_t regi
 	return candidate_add(s, &what);
 }
 
+/* Of every data structure that the region touches. While no data is known, the search measures for it. */
+static uint32_t of_data_propose(struct sn_search *s, uint32_t property, uint32_t region)
+{
+	enum { ROOM = 1024 };
+	uint32_t data[ROOM], made = 0, count;
+	const struct sonde_strategy_candidate what = {
+		property, region == SONDE_STRATEGY_NONE ? SN_REGION_PROGRAM : region,
+		SONDE_STRATEGY_NONE
+	};
+
+	if (!is_region(s, what.region))
+		return 0;
+	count = host_data(s, what.region, data, ROOM);
+	for (uint32_t d = 0; d < count && d < ROOM; d++)
+		made += propose_at(s, property, what.region, data[d]);
+	if (s->recorded->tables->members[SN_KEY_DATA].count)
+		return made;
+	for (size_t i = 0; i < s->of_data.count; i++)
+		if (!memcmp(&s->of_data.items[i], &what, sizeof(what)))
+			return 0;
+	sn_vec_push(&s->of_data, what);
+	return 0;
+}
+
 static uint32_t host_propose(void *search, const struct sonde_strategy_candidate *what)
 {
-	return propose_at(search_of(search), what->property, what->region, what->data);
+	struct sn_search *s = search_of(search);
+	const struct sn_property *p = property_at(s, what->property);
+
+	if (p && what->data == SONDE_STRATEGY_NONE && sn_property_parameter(p, SN_KEY_DATA))
+		return of_data_propose(s, what->property, what->region);
+	return propose_at(s, what->property, what->region, what->data);
+}
+
+void sn_search_propose_of_data(struct sn_search *s)
+{
+	size_t count = s->of_data.count;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct sonde_strategy_candidate what = s->of_data.items[i];
+
+		of_data_propose(s, what.property, what.region);
+	}
+	s->of_data.count = 0;
+}
+
+void sn_search_propose_start(struct sn_search *s)
+{
+	const struct sonde_strategy_candidate start = { s->host.start, SONDE_STRATEGY_NONE,
+							SONDE_STRATEGY_NONE };
+
+	for (uint32_t r = 0; r < s->recorded->tables->members[SN_KEY_REGION].count; r++)
+		if (r == SN_REGION_PROGRAM || host_share(s, r) > s->options.threshold) {
+			struct sonde_strategy_candidate what = start;
+
+			what.region = r;
+			host_propose(s, &what);
+		}
 }
 
 static uint32_t host_propose_roots(void *search, uint32_t region)

@@ -13,7 +13,9 @@ static void need_add(const struct sn_search *s, const struct sn_metric *metric, 
 	const char *source = metric->needs.items[need];
 	const char *none = sn_source_none(source, metric->name);
 
-	if (s->refused & sn_source_bit(source, metric->name))
+	if (s->failed & sn_source_bit(source, metric->name))
+		sn_text_add(out, "had a start that failed, so that its values are left out");
+	else if (s->refused & sn_source_bit(source, metric->name))
 		sn_text_add(out, "costs more than --budget allows");
 	else if (none && s->barren & sn_source_bit(source, metric->name))
 		sn_text_add(out, none);

@@ -7,6 +7,10 @@
 
 /** Fills the host's functions, which a strategy calls. */
 void sn_search_host(struct sn_search *search);
+/** Candidates of the properties of data that were proposed before any data was known; those that touch none are forgotten. */
+void sn_search_propose_of_data(struct sn_search *search);
+/** The property of --start at every region above the threshold where it can be asked, of every data structure there. */
+void sn_search_propose_start(struct sn_search *search);
 /** Of the run, or as the options say. */
 const char *sn_search_experiment_name(const struct sn_search *search);
 uint64_t sn_candidate_hash(const struct sonde_strategy_candidate *what);
@@ -70,6 +74,8 @@ void sn_finding_evidence_scale(struct sn_finding *finding, const struct sn_prope
  *  severest)"; and of a further start, by what its seconds were multiplied. False: there is none. */
 bool sn_finding_explain(const struct sn_search *search, const struct sn_finding *finding,
 			struct sn_text *out);
+/** The ranks that passed no execution of the phase that was measured, "1-3"; nothing where there are none, or no phase. */
+void sn_search_left_out_print(const struct sn_search *search, struct sn_text *out);
 /** The processes or threads of a finding, in the same way; nothing where it is of all. */
 void sn_search_who_print(const struct sn_finding *finding, enum sn_key key, struct sn_text *out);
 

@@ -17,71 +17,7 @@
 #include "search/evidence/sources.h"
 
 /* A search that does not end by itself ends here. */
-enum { STEPS_MOST = 1000, NESTED_MOST = 4096 };
-
-bool sn_search_is_locator(const struct sn_property *property)
-{
-	return sn_search_is_exclusive(property) || !strcmp(property->name, "HeapLeak");
-}
-
-bool sn_search_is_exclusive(const struct sn_property *property)
-{
-	return !strcmp(property->name, "HotRegion") || !strcmp(property->name, "LateRankRegion");
-}
-
-const struct sn_property *sn_finding_property(const struct sn_search *s,
-					      const struct sn_finding *finding)
-{
-	return s->library->properties.items[finding->what.property];
-}
-
-enum sn_severity sn_finding_unit(const struct sn_search *s, const struct sn_finding *finding)
-{
-	return sn_severity_of(sn_finding_property(s, finding), s->options.severity);
-}
-
-const struct sn_member *sn_finding_region(const struct sn_search *s,
-					  const struct sn_finding *finding)
-{
-	return finding->what.region == SN_ALL
-		       ? NULL
-		       : &s->recorded->tables->members[SN_KEY_REGION].items[finding->what.region];
-}
-
-uint32_t *sn_search_path(const struct sn_search *s, uint32_t region, size_t *count)
-{
-	uint32_t *path = sn_alloc((NESTED_MOST + 1) * sizeof(*path));
-	size_t length = 0;
-
-	/* recursion makes circles of main parents: nothing twice */
-	for (uint32_t r = region; r != SN_ALL && length < NESTED_MOST;
-	     r = s->recorded->main_parents[r]) {
-		bool is_there = false;
-
-		for (size_t i = 0; i < length && !is_there; i++)
-			is_there = path[i] == r;
-		if (is_there)
-			break;
-		path[length++] = r;
-	}
-	for (size_t i = 0; i < length / 2; i++) {
-		uint32_t other = path[i];
-
-		path[i] = path[length - 1 - i];
-		path[length - 1 - i] = other;
-	}
-	*count = length;
-	return path;
-}
-
-double sn_search_severity_at(const struct sn_search *s, uint32_t property, uint32_t region,
-			     uint32_t data)
-{
-	const struct sonde_strategy_candidate what = { property, region, data };
-	const uint64_t *place = sn_map_get(&s->seen, sn_candidate_hash(&what));
-
-	return place ? s->candidates.items[*place].severity : NAN;
-}
+enum { STEPS_MOST = 1000 };
 
 /* ---- evaluating ---- */
 
@@ -447,6 +383,30 @@ static void data_propose(struct sn_search *s)
 	}
 }
 
+/* What properties of data ask for that were proposed before any data was known. */
+static uint32_t lacking_of_data(const struct sn_search *s)
+{
+	uint32_t sources = 0;
+
+	for (size_t i = 0; i < s->of_data.count; i++)
+		sources |= asked_by(s->library->properties.items[s->of_data.items[i].property]);
+	return sources & s->options.measuring.available;
+}
+
+/* A property of data is not measurable where nothing knows of any. */
+static void of_data_note(struct sn_search *s, struct sn_search_step *step)
+{
+	for (size_t i = 0; i < s->of_data.count; i++) {
+		const struct sonde_strategy_candidate *what = &s->of_data.items[i];
+		struct evaluation ev = { .s = s, .finding.what = *what };
+
+		ev.property = s->library->properties.items[what->property];
+		for (uint32_t r = 0; r < ev.property->requests.count; r++)
+			sn_vec_push(&ev.missing.needs, r);
+		not_measurable_note(s, &ev, step);
+	}
+}
+
 /* How many candidates of earlier steps are proven by what was measured: the last findings. */
 static size_t lacking_measure(struct sn_search *s, size_t first, size_t end,
 			      struct sn_search_step *step)
@@ -456,7 +416,7 @@ static size_t lacking_measure(struct sn_search *s, size_t first, size_t end,
 
 	if (!s->options.measuring.available)
 		return 0;
-	sources = lacking_of(s, first, end);
+	sources = lacking_of(s, first, end) | lacking_of_data(s);
 	if (!sources)
 		return 0;
 	s->options.measuring.measure(s->options.measuring.context, s, sources, step);
@@ -642,11 +602,26 @@ static sn_status step_run(struct call *strategy, size_t *next, struct sn_error *
 	measure_anew(s, &step);
 	first_finding = lacking_measure(s, *next, end, &step);
 	first_finding = s->findings.count - first_finding;
+	if (s->of_data.count && s->recorded->tables->members[SN_KEY_DATA].count) {
+		sn_search_propose_of_data(s);
+		end = s->candidates.count;
+	}
+	of_data_note(s, &step);
+	s->of_data.count = 0;
 	for (; *next < end; ++*next)
 		candidate_evaluate(s, *next, &step);
 	step.elapsed_s += sn_now_s() - begin;
 	sn_vec_push(&s->steps, step);
 	return step_refine(strategy, first_finding, err);
+}
+
+/* Where the strategy has asked for the property where it cannot be asked; and a property of data everywhere, as regions around a
+ * place may have no values of data. */
+static bool start_is_wanted(const struct sn_search *s)
+{
+	return s->host.start != SONDE_STRATEGY_NONE &&
+	       ((!s->candidates.count && !s->of_data.count) ||
+		sn_property_parameter(s->library->properties.items[s->host.start], SN_KEY_DATA));
 }
 
 static sn_status steps_run(struct sn_search *s, struct sn_error *err)
@@ -659,9 +634,11 @@ static sn_status steps_run(struct sn_search *s, struct sn_error *err)
 
 	if (status == SN_OK)
 		status = call(&strategy, FIRST, err);
+	if (status == SN_OK && start_is_wanted(s))
+		sn_search_propose_start(s);
 	while (status == SN_OK) {
 		sn_search_silent_wake(s);
-		if (next < s->candidates.count && s->steps.count < most)
+		if ((next < s->candidates.count || s->of_data.count) && s->steps.count < most)
 			status = step_run(&strategy, &next, err);
 		else if (s->options.measuring.whole)
 			status = whole_evaluate(&strategy, s->options.measuring.whole, next, err);
@@ -769,6 +746,7 @@ void sn_search_free(struct sn_search *s)
 	sn_vec_free(&s->findings);
 	sn_vec_free(&s->not_measurable);
 	sn_vec_free(&s->candidates);
+	sn_vec_free(&s->of_data);
 	sn_vec_free(&s->steps);
 	sn_map_free(&s->seen);
 	sn_map_free(&s->found);

@@ -135,7 +135,9 @@ struct sn_search {
 	void *strategy_library; /* dlopen's */
 
 	SN_VEC(struct sn_candidate) candidates; /* of all steps */
-	struct sn_map seen;			/* hash of a candidate -> its index */
+	/* properties of data at regions, proposed before any data was known */
+	SN_VEC(struct sonde_strategy_candidate) of_data;
+	struct sn_map seen;    /* hash of a candidate -> its index */
 	struct sn_map found;   /* the same -> its finding, while hosts' shares are added */
 	struct sn_map called;  /* property and region: which calls were proposed */
 	uint8_t *unmeasurable; /* by property: enum sn_unmeasurable */
@@ -152,7 +154,8 @@ struct sn_search {
 	bool is_partial;		  /* agents did not come to their end */
 	uint32_t
 		refused, /* bit i: sn_sources[i] was measured and cost more than the budget allows */
-		barren;	 /* bit i: no start can give values of sn_sources[i] (none) */
+		barren,	 /* bit i: no start can give values of sn_sources[i] (none) */
+		failed;	 /* bit i: the start for sn_sources[i] failed, so its values are left out */
 	int exit_status; /* of the program's last start; -1: unknown */
 };
 
@@ -182,6 +185,8 @@ double sn_search_lanes(const struct sn_tables *tables);
 enum sn_severity sn_finding_unit(const struct sn_search *search, const struct sn_finding *finding);
 /** Whether a property says where, and is no loss. */
 bool sn_search_is_locator(const struct sn_property *property);
+/** Whether a loss is none that the program makes: people see it behind those that it does. */
+bool sn_search_is_of_machine(const struct sn_property *property);
 /** Whether a region's values are its own alone, without what it holds or calls: none stands for another. */
 bool sn_search_is_exclusive(const struct sn_property *property);
 const struct sn_property *sn_finding_property(const struct sn_search *search,

@@ -274,6 +274,7 @@ static void steps_write(const struct sn_search *s, struct sn_json *json)
 /* A recorded run is one execution of its phase, itself; a restarted program is one each time. */
 static void phase_write(const struct sn_search *s, struct sn_json *json)
 {
+	struct sn_text left_out = { 0 };
 	const struct sn_member *program =
 		&s->recorded->tables->members[SN_KEY_REGION].items[SN_REGION_PROGRAM];
 
@@ -284,6 +285,10 @@ static void phase_write(const struct sn_search *s, struct sn_json *json)
 	line_write(json, "line", s->phase.line);
 	sn_json_member_uint(json, "executions", s->phase.executions);
 	sn_json_member_double(json, "mean_s", s->phase.mean_s);
+	sn_search_left_out_print(s, &left_out);
+	if (left_out.chars)
+		sn_json_member_string(json, "ranks_left_out", left_out.chars);
+	sn_text_free(&left_out);
 	sn_json_close(json);
 }
 

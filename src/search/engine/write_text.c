@@ -154,17 +154,19 @@ static void finding_print(const struct sn_search *s, const struct sn_finding *f,
 	sn_text_free(&set);
 }
 
-enum section { LOST, LATE, TIME, MEMORY };
+enum section { LOST, MACHINE, LATE, TIME, MEMORY };
 
 static enum section section_of(const struct sn_property *property)
 {
-	return !sn_search_is_locator(property)		   ? LOST
+	return sn_search_is_of_machine(property)	   ? MACHINE
+	       : !sn_search_is_locator(property)	   ? LOST
 	       : !strcmp(property->name, "LateRankRegion") ? LATE
 	       : sn_search_is_exclusive(property)	   ? TIME
 							   : MEMORY;
 }
 
 static const char *const headings[] = {
+	[MACHINE] = "What other work on the machine took, which is no fault of the program",
 	[LATE] =
 		"Where late ranks work longer than the others, as a share of the time of their lanes",
 	[MEMORY] = "Where memory grows, as a share of the machine's in an hour"
@@ -267,7 +269,8 @@ static void candidates_see(const struct sn_search *s, struct looked_at *at)
 		if (c->what.data != SN_ALL)
 			at->data[c->what.data] = 1;
 		if (isnan(c->severity) ||
-		    sn_search_is_locator(s->library->properties.items[c->what.property]))
+		    sn_search_is_locator(s->library->properties.items[c->what.property]) ||
+		    sn_search_is_of_machine(s->library->properties.items[c->what.property]))
 			continue;
 		at->below++;
 		if (!at->largest || c->severity > at->largest->severity)
@@ -310,6 +313,24 @@ static void looked_at_write(const struct sn_search *s, const struct looked_at *a
 		sn_text_add(out, "nothing of it holds\n");
 }
 
+/* Why a search had no candidate at all. */
+static void unasked_write(const struct sn_search *s, struct sn_text *out)
+{
+	const struct sn_property *start = s->host.start == SONDE_STRATEGY_NONE
+						  ? NULL
+						  : s->library->properties.items[s->host.start];
+	const struct sn_prop_context *region =
+		start ? sn_property_parameter(start, SN_KEY_REGION) : NULL;
+
+	sn_text_addf(out, "  strategy %s found nothing that could be asked", s->strategy->name);
+	if (start && sn_property_parameter(start, SN_KEY_DATA))
+		sn_text_addf(out, ": %s is of data structures, and none is known", start->name);
+	else if (region && region->kinds.count)
+		sn_text_addf(out, ": %s is of regions of the kind '%s', and none is above %.3f",
+			     start->name, region->kinds.items[0], s->options.threshold);
+	sn_text_add(out, "\n");
+}
+
 static void nothing_print(const struct sn_search *s, FILE *out)
 {
 	const sn_member_vec *members = s->recorded->tables->members;
@@ -324,6 +345,8 @@ static void nothing_print(const struct sn_search *s, FILE *out)
 	candidates_see(s, &at);
 	if (marked(at.properties, s->library->properties.count))
 		looked_at_write(s, &at, &text);
+	else
+		unasked_write(s, &text);
 	fprintf(out, "  nothing above %.3f\n%s\n", s->options.threshold,
 		text.chars ? text.chars : "");
 	sn_text_free(&text);
@@ -352,7 +375,12 @@ void sn_search_write_text(const struct sn_search *s, FILE *out)
 {
 	const struct sn_tables *t = s->recorded->tables;
 	size_t lanes = (size_t)sn_search_lanes(t);
+	struct sn_text left_out = { 0 };
 	uint32_t candidates = 0;
+	/* of a start that failed there are no values here */
+	int status = s->failed && s->recorded->profile
+			     ? s->recorded->profile->experiment->exit_status
+			     : s->exit_status;
 
 	for (size_t i = 0; i < s->steps.count; i++)
 		candidates += s->steps.items[i].candidates;
@@ -367,14 +395,22 @@ void sn_search_write_text(const struct sn_search *s, FILE *out)
 	else
 		fprintf(out, "phase of %.3f s", s->phase.mean_s);
 	fprintf(out, ", %zu lane%s\n\n", lanes, plural(lanes));
-	if (s->exit_status > SIGNALLED)
+	sn_search_left_out_print(s, &left_out);
+	if (left_out.chars)
+		fprintf(out,
+			"Left out: rank%s %s passed no execution that was measured, so all below is of the "
+			"other ranks\n\n",
+			strpbrk(left_out.chars, "-,") ? "s" : "", left_out.chars);
+	sn_text_free(&left_out);
+	if (status > SIGNALLED)
 		fprintf(out,
 			"The program ended with status %d, as by signal %d (%s): all this is of its run "
 			"until then\n\n",
-			s->exit_status, s->exit_status - SIGNALLED,
-			strsignal(s->exit_status - SIGNALLED));
-	else if (s->exit_status > 0)
-		fprintf(out, "The program ended with status %d\n\n", s->exit_status);
+			status, status - SIGNALLED, strsignal(status - SIGNALLED));
+	else if (status > 0)
+		fprintf(out, "The program ended with status %d\n\n", status);
+	if (s->failed)
+		fputs("A further start of the program failed: its values are left out\n\n", out);
 	fprintf(out,
 		s->options.severity == SN_SEVERITY_RATE
 			? "By rate, as each property defines it; what has none is time lost, as a share "
@@ -385,6 +421,7 @@ void sn_search_write_text(const struct sn_search *s, FILE *out)
 			: "");
 	if (!findings_print(s, LOST, SIZE_MAX, out))
 		nothing_print(s, out);
+	findings_print(s, MACHINE, SIZE_MAX, out);
 	findings_print(s, LATE, LOCATORS_SHOWN, out);
 	fputs("Where the time goes\n\n", out);
 	if (!findings_print(s, TIME, LOCATORS_SHOWN, out))

@@ -33,6 +33,15 @@ uint32_t sn_source_bit(const char *name, const char *metric)
 	return 0;
 }
 
+uint32_t sn_source_own_bit(const struct sn_source *source)
+{
+	uint32_t i = 0;
+
+	while (sn_sources[i] && sn_sources[i] != source)
+		i++;
+	return sn_sources[i] ? 1u << i : 0;
+}
+
 static bool is_above_one(const struct sn_tables *tables, const char *metric)
 {
 	uint32_t column = sn_tables_find_column(tables, metric, NULL);

@@ -16,4 +16,11 @@ double *sn_delays_of_threads(const struct sn_recorded *recorded);
  */
 double *sn_delays_of_cells(const struct sn_recorded *recorded);
 
+/**
+ * Seconds by thread of the run, of sn_delays_of_threads those for which the program has itself to blame: by what lies between
+ * samples, more of its threads wanted a CPU then than it has on the host. The rest is other work's. NULL: no two samples of a
+ * thread tell. The caller frees.
+ */
+double *sn_delays_own_of_threads(const struct sn_recorded *recorded);
+
 #endif

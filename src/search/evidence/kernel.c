@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "search/evidence/delays.h"
 #include "search/evidence/sources.h"
 
 /* The kernel brings its accounts up to date at a tick of its scheduler, and tells a start to a hundredth of a second. */
@@ -188,6 +189,18 @@ static void part_faults_collect(struct sn_recorded *r, uint32_t source)
 			}
 }
 
+/* Of the time without a CPU what the program does to itself. */
+static void own_delays_collect(struct sn_recorded *r, uint32_t source)
+{
+	double *own_s = sn_delays_own_of_threads(r);
+	uint32_t column = sn_tables_column(r->tables, "run_delay_own", NULL);
+
+	for (uint32_t t = 0; own_s && t < r->profile->experiment->threads.count; t++)
+		if (r->thread_members[t] != SN_ALL)
+			sn_recorded_add(r, column, source, SN_ALL, t, own_s[t], NAN, tick_s);
+	free(own_s);
+}
+
 /* Accounts are those of whole threads: a filter by time or code cuts through them. */
 static void kernel_collect(struct sn_recorded *r)
 {
@@ -195,6 +208,7 @@ static void kernel_collect(struct sn_recorded *r)
 
 	if (r->part) {
 		part_threads_collect(r, source);
+		own_delays_collect(r, source);
 		part_faults_collect(r, source);
 		return;
 	}
@@ -203,6 +217,7 @@ static void kernel_collect(struct sn_recorded *r)
 	    r->profile->filter.function)
 		return;
 	threads_collect(r, source);
+	own_delays_collect(r, source);
 	faults_collect(r, source);
 	pressure_collect(r, source);
 	memory_collect(r, source);

@@ -45,6 +45,8 @@ struct sn_source {
 extern const struct sn_source *const sn_sources[];
 /** Bit i of the source sn_sources[i] that has this name and gives this metric; 0: there is none. */
 uint32_t sn_source_bit(const char *name, const char *metric);
+/** The bit of a source itself. */
+uint32_t sn_source_own_bit(const struct sn_source *source);
 /** Those with is_wanted, for these tables: bit i of sn_sources[i]. */
 uint32_t sn_sources_wanted(const struct sn_tables *tables);
 /** What a start of its own may take of the CPU time, for a search's budget. */

@@ -56,11 +56,14 @@ static bool may_start(const struct sn_again *again, const char *what)
 
 /* Its output is that of the first start once more. */
 static sn_status program_run(struct sn_again *again, const struct sn_record_options *record,
+			     const char *what, const struct sn_analysis *first,
 			     struct sn_text *path, struct sn_error *err)
 {
 	struct sn_record_result result = { 0 };
 	int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	int own = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	struct sn_progress progress;
+	struct sn_text words = { 0 };
 	sn_status status;
 
 	fflush(stdout);
@@ -68,7 +71,10 @@ static sn_status program_run(struct sn_again *again, const struct sn_record_opti
 		dup2(nowhere, STDOUT_FILENO);
 	if (again->input_at >= 0)
 		lseek(STDIN_FILENO, again->input_at, SEEK_SET);
+	sn_online_progress_begin(&progress, &words, again->starts + 1, what, first->experiment);
 	status = sn_record_run(record, &result, err);
+	sn_progress_end(&progress);
+	sn_text_free(&words);
 	if (own >= 0)
 		dup2(own, STDOUT_FILENO);
 	if (own >= 0)
@@ -84,14 +90,21 @@ static sn_status program_run(struct sn_again *again, const struct sn_record_opti
 	return status;
 }
 
-static struct sn_analysis *values_open(const struct sn_again *again, const char *path)
+/* NULL: it cannot be read, or failed. */
+static struct sn_analysis *values_open(const struct sn_again *again, const char *path,
+				       const char *source, const struct sn_analysis *first)
 {
 	struct sn_analysis *analysis = NULL;
 	struct sn_error err;
 
-	if (sn_analysis_open(path, &again->options->analysis, &analysis, &err) == SN_OK)
+	if (sn_analysis_open(path, &again->options->analysis, &analysis, &err) != SN_OK) {
+		sn_error_print(&err);
+		return NULL;
+	}
+	if (!sn_online_start_failed(analysis->experiment, first->experiment, source,
+				    again->options->is_quiet))
 		return analysis;
-	sn_error_print(&err);
+	sn_analysis_free(analysis);
 	return NULL;
 }
 
@@ -145,11 +158,11 @@ struct sn_analysis *sn_again_start(struct sn_again *again, const struct sn_sourc
 	} else {
 		again->starts++;
 		announce(again, source, &copies);
-		if (program_run(again, &record, &path, &err) == SN_OK) {
+		if (program_run(again, &record, source->name, first, &path, &err) == SN_OK) {
 			sn_copies_ran(&copies, first, path.chars);
 			if (!again->options->is_quiet)
 				fprintf(stderr, "sonde: %s is in %s\n", source->name, path.chars);
-			analysis = values_open(again, path.chars);
+			analysis = values_open(again, path.chars, source->name, first);
 		} else {
 			sn_error_print(&err);
 		}

@@ -264,6 +264,8 @@ sn_status sn_online_phases(const struct sn_online_options *options, struct sn_on
 	*out = (struct sn_online){ .exit_code = SN_EXIT_USAGE };
 	if (status == SN_OK)
 		status = sn_phase_find(options->program, options->phase, &phase, err);
+	if (status == SN_OK && (status = sn_online_phase_check(&phase, err)) != SN_OK)
+		phase.exit_code = SN_EXIT_NOT_MEASURED;
 	if (status == SN_OK)
 		return sn_online_phases_at(options, &phase, out, err);
 	if (phase.exit_code)

@@ -65,6 +65,11 @@ static void start_join(struct further *f, const char *path, uint32_t source)
 		sn_error_print(&err);
 		return;
 	}
+	if (sn_online_start_failed(other->experiment, f->analysis->experiment, s->name,
+				   f->is_quiet)) {
+		sn_analysis_free(other);
+		return;
+	}
 	took = fmax(0, sn_online_overhead(other) - sn_online_overhead(f->analysis));
 	/* what copies of loops count does not change with what it costs */
 	if (took > sn_source_cost_most(s, f->budget) && !sn_copies_are_asked(s->option)) {

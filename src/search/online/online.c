@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "machine/breakpoints.h"
 #include "search/online/hosts_parts.h"
 #include "search/online/parts.h"
 
@@ -47,6 +48,40 @@ void sn_online_refusal_tell(const char *source, const char *path, double share, 
 		"sonde: values of %s%s are refused: measuring them took %.2f %% of the CPU time, more than "
 		"the budget of %.2f %%; --budget %.2f takes them, of a program that is slowed so much\n",
 		source, whose, 100 * share, 100 * budget, fmin(1, ceil(120 * share) / 100));
+}
+
+bool sn_online_start_failed(const struct sn_experiment *start, const struct sn_experiment *first,
+			    const char *source, bool is_quiet)
+{
+	if (start->exit_status <= 0 || start->exit_status == first->exit_status)
+		return false;
+	if (!is_quiet)
+		fprintf(stderr,
+			"sonde: values of %s are left out: their start '%s' ended with status %d, the first one "
+			"with %d\n",
+			source, start->path, start->exit_status, first->exit_status);
+	return true;
+}
+
+void sn_online_progress_begin(struct sn_progress *progress, struct sn_text *words, uint32_t start,
+			      const char *what, const struct sn_experiment *first)
+{
+	sn_text_clear(words);
+	sn_text_addf(words, "start %u runs (%s)", start, what);
+	sn_progress_begin_timed(progress, words->chars,
+				first ? fmax(0, (double)first->elapsed_ns / 1e9) : 0);
+}
+
+sn_status sn_online_phase_check(const struct sn_phase *phase, struct sn_error *err)
+{
+	if (phase->boundary.kind == SN_MONITOR_BOUNDARY_BEAT || sn_breakpoints_fire())
+		return SN_OK;
+	return sn_error_set(
+		err, SN_ERR_UNSUPPORTED,
+		"search: '%s' cannot be watched: this machine lets hardware breakpoints be set, and they are "
+		"never hit (most likely a virtual machine without debug registers). A heartbeat of the "
+		"program can be a phase here, and without --phase the whole program is searched",
+		phase->name.chars);
 }
 
 void sn_online_free(struct sn_online *online)

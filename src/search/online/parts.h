@@ -4,6 +4,7 @@
 
 #include <signal.h>
 
+#include "base/progress.h"
 #include "search/online/again.h"
 #include "search/online/online.h"
 #include "search/online/phase.h"
@@ -103,6 +104,16 @@ sn_status sn_phases_again(const struct sn_online_options *options, const char *f
 void sn_online_death_tell(const struct sn_online_options *options, int exit_code);
 /** That values of a source are refused is said, with the budget that would take them; `path`: of which start, or NULL. */
 void sn_online_refusal_tell(const char *source, const char *path, double share, double budget);
+/** Whether a further start failed: it ended with a status other than 0 that the first one did not end with, or by a signal.
+ *  Its values are left out then, which is said unless `is_quiet`. */
+bool sn_online_start_failed(const struct sn_experiment *start, const struct sn_experiment *first,
+			    const char *source, bool is_quiet);
+/** The line that tells on a terminal which start runs, of what, and for how long; `first`: a start of the program that is
+ *  over, or NULL. `words` keeps the text until the line ends. */
+void sn_online_progress_begin(struct sn_progress *progress, struct sn_text *words, uint32_t start,
+			      const char *what, const struct sn_experiment *first);
+/** SN_ERR_UNSUPPORTED: the phase is a place in the code, and this machine has no breakpoints that are hit. */
+sn_status sn_online_phase_check(const struct sn_phase *phase, struct sn_error *err);
 void sn_online_front_free(struct sn_online_front *front);
 sn_status sn_online_phases(const struct sn_online_options *options, struct sn_online *out,
 			   struct sn_error *err);

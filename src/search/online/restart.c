@@ -103,6 +103,8 @@ static sn_status start(struct restart *r, const struct sn_record_options *option
 {
 	struct sn_record_result result;
 	int exit_code_before = r->out->exit_code;
+	struct sn_progress progress;
+	struct sn_text words = { 0 };
 	sn_status status;
 
 	r->starts++;
@@ -113,7 +115,11 @@ static sn_status start(struct restart *r, const struct sn_record_options *option
 		sn_streams_end(&r->streams);
 		return status;
 	}
+	sn_online_progress_begin(&progress, &words, r->starts, what,
+				 r->out->analysis ? r->out->analysis->experiment : NULL);
 	status = sn_record_run(options, &result, err);
+	sn_progress_end(&progress);
+	sn_text_free(&words);
 	sn_streams_end(&r->streams);
 	r->out->exit_code = result.exit_code;
 	r->out->has_run |= status == SN_OK;
@@ -201,9 +207,7 @@ static void barren_note(const struct restart *r, struct sn_search *search,
 {
 	if (!r->options->is_quiet)
 		fprintf(stderr, "sonde: no start for %s: %s\n", source->name, why->sentence);
-	for (uint32_t i = 0; sn_sources[i]; i++)
-		if (sn_sources[i] == source)
-			search->barren |= 1u << i;
+	search->barren |= sn_source_own_bit(source);
 }
 
 static bool may_start(const struct restart *r, const char *what)
@@ -232,9 +236,7 @@ static bool is_refused(const struct restart *r, struct sn_search *search,
 	overhead_share = fmax(0, overhead_share - search->options.first.overhead_share);
 	if (overhead_share <= sn_source_cost_most(source, r->options->budget))
 		return false;
-	for (uint32_t i = 0; sn_sources[i]; i++)
-		if (sn_sources[i] == source)
-			search->refused |= 1u << i;
+	search->refused |= sn_source_own_bit(source);
 	if (!r->options->is_quiet)
 		sn_online_refusal_tell(source->name, NULL, overhead_share, r->options->budget);
 	return true;
@@ -256,7 +258,10 @@ static void values_join(struct restart *r, struct sn_search *search, const char 
 	step->executions++;
 	overhead_share = sn_online_overhead(analysis);
 	step->overhead_share = fmax(step->overhead_share, overhead_share);
-	if (!is_refused(r, search, source, overhead_share))
+	if (sn_online_start_failed(analysis->experiment, r->out->analysis->experiment, source->name,
+				   r->options->is_quiet))
+		search->failed |= sn_source_own_bit(source);
+	else if (!is_refused(r, search, source, overhead_share))
 		sn_further_values_join(search->recorded, analysis, source);
 	sn_analysis_free(analysis);
 }
@@ -391,6 +396,8 @@ static sn_status executions_start(struct restart *r, const struct sn_found_phase
 	sn_status status =
 		sn_phase_at(found->name.chars, found->module.chars, found->link_addr, &phase, err);
 
+	if (status == SN_OK)
+		status = sn_online_phase_check(&phase, err);
 	sn_text_add(&phase.file, found->file.chars);
 	phase.line = found->line;
 	sn_text_addf(&label, "executions of %s for the search of %s", found->name.chars,

@@ -56,7 +56,7 @@ TEST(a_terminal_is_told_although_nobody_counts)
 {
 	struct sn_progress progress, inner;
 	int kept, master = terminal_open(&kept);
-	bool came, has_share, has_message;
+	bool came, has_share, has_message, has_time;
 
 	sn_progress_begin(&progress, "counting sheep", 0);
 	sn_progress_begin(&inner, "a part of it", 3); /* shows nothing of its own */
@@ -73,10 +73,15 @@ TEST(a_terminal_is_told_although_nobody_counts)
 	forget();
 	sn_progress_end(&progress);
 	has_share &= comes(master, "\r\033[K");
+	forget();
+	sn_progress_begin_timed(&progress, "shearing", 7);
+	has_time = comes(master, "\rshearing: ") && comes(master, " s of about 7 s");
+	sn_progress_end(&progress);
 	dup2(kept, STDERR_FILENO);
 	CHECK(came);
 	CHECK(has_message);
 	CHECK(has_share);
+	CHECK(has_time);
 	CHECK(!strstr(seen, "a part of it"));
 }
 
