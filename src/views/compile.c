@@ -164,20 +164,21 @@ void sn_compile_set_gain(struct sn_table *table, size_t row, size_t first,
 			 const struct sn_compile_gain *gain)
 {
 	struct sn_cell *cells = &table->cells.items[row * table->column_count + first];
-	bool has_interval = !isnan(gain->low) && !isnan(gain->high);
 	struct sn_text words = { 0 };
 
 	if (isnan(gain->value))
 		sn_text_addf(&words, "up to %.2fx, %s", gain->high, gain->source);
 	else
 		sn_text_addf(&words, "%.2fx", gain->value);
-	if (has_interval && !isnan(gain->value))
+	if (!isnan(gain->value) && !isnan(gain->low) && !isnan(gain->high))
 		sn_text_addf(&words, " [%.2f-%.2f]", gain->low, gain->high);
+	else if (!isnan(gain->value) && !isnan(gain->low))
+		sn_text_addf(&words, " [%.2f or more]", gain->low);
 	if (gain->from)
 		sn_text_addf(&words, " %s: %s", gain->source, gain->from);
 	cells[C_GAIN] = (struct sn_cell){ .is_known = !isnan(gain->value), .real = gain->value };
-	cells[C_GAIN_LOW] = (struct sn_cell){ .is_known = has_interval, .real = gain->low };
-	cells[C_GAIN_HIGH] = (struct sn_cell){ .is_known = has_interval, .real = gain->high };
+	cells[C_GAIN_LOW] = (struct sn_cell){ .is_known = !isnan(gain->low), .real = gain->low };
+	cells[C_GAIN_HIGH] = (struct sn_cell){ .is_known = !isnan(gain->high), .real = gain->high };
 	cells[C_GAIN_SOURCE] = (struct sn_cell){ .is_known = true, .text = gain->source };
 	cells[C_GAIN_FROM] = (struct sn_cell){
 		.is_known = gain->from,

@@ -4,7 +4,8 @@
 
 #include "base/table.h"
 
-/** Speed-up of the whole run in elapsed time; NaN: not known. A value, or else both bounds, are known. */
+/** Speed-up of the whole run in elapsed time; NaN: not known. A value, or else both bounds, are known; of a
+ * value that is measured so roughly that it has no upper bound, `high` is not. */
 struct sn_compile_gain {
 	double value, low, high;
 	const char *source; /* "static" or "measured"; lives forever */

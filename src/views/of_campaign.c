@@ -376,11 +376,11 @@ static struct sn_compile_gain gain_between(const struct member *without, const s
 		if (row->entry.kind != SN_COMPARE_TOTAL ||
 		    strcmp(row->entry.function, "elapsed") != 0)
 			continue;
-		gain.value = row->a_cpu_s / row->b_cpu_s;
+		gain.value = row->base_s / (row->base_s + row->difference_s);
 		gain.low = row->base_s / (row->base_s + row->difference_interval.high);
-		gain.high = row->base_s / (row->base_s + row->difference_interval.low);
-		if (!(gain.low > 0 && gain.high >= gain.low))
-			gain.low = gain.high = NAN;
+		/* beyond what the whole takes there is no upper bound */
+		if (row->base_s + row->difference_interval.low > 0)
+			gain.high = row->base_s / (row->base_s + row->difference_interval.low);
 	}
 	sn_comparison_free(c);
 	return gain;
