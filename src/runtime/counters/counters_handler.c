@@ -11,7 +11,14 @@
 /* in sig_data: tells them from the clock's and from breakpoints */
 #define COOKIE 0x736f6e6363000000ULL
 
-enum { PAGE_BYTES = 4096, SAMPLES_MAX = 2048 };
+enum {
+	PAGE_BYTES = 4096,
+	SAMPLES_MAX = 2048,
+	/* An event whose period is shorter than its interrupt leaves the thread no time to go on, and one that its own
+	 * handler closes may fire on: no first period is below these. As in clock/events_handler.c. */
+	FIRST_LEAST_NS = 100000,
+	FIRST_LEAST = 1000, /* of the processor's events; record/counters.c */
+};
 
 static const char REFUSED[] =
 	"some threads could not open a counter (limit of locked memory or of descriptors, or the processor's "
@@ -57,8 +64,9 @@ static void close_one(struct counter *counter)
 		SYS(munmap, page, PAGE_BYTES + SN_COUNTER_RING_BYTES);
 }
 
-/* In place of the one before. The mapping keeps the event alive when the descriptor is closed. */
-static bool open_one(struct counter *counter, uint32_t index, uint64_t period)
+/* In place of the one before. The mapping keeps the event alive when the descriptor is closed. The signal of a first period may
+ * come at once, and must find that it is one: else its event, however short, stays. */
+static bool open_one(struct counter *counter, uint32_t index, uint64_t period, bool is_first)
 {
 	struct perf_event_attr attr = sn_counter_attr(&sn_config.settings.counters[index], period);
 	struct counter before = *counter;
@@ -73,18 +81,32 @@ static bool open_one(struct counter *counter, uint32_t index, uint64_t period)
 		SYS(close, fd);
 		return false;
 	}
-	*counter = (struct counter){ .page = (void *)page, .period = period };
+	*counter = (struct counter){
+		.page = (void *)page, .period = period, .is_first = is_first
+	};
 	close_one(&before);
 	SYS(ioctl, fd, PERF_EVENT_IOC_ENABLE, 0);
 	SYS(close, fd);
 	return true;
 }
 
-/* Uniform in [1, period]. */
-static uint64_t random_part(struct counters *counters, uint64_t period)
+static uint64_t first_least(const struct sn_counter_spec *spec)
 {
+	if (spec->type != PERF_TYPE_SOFTWARE)
+		return FIRST_LEAST;
+	return spec->config == PERF_COUNT_SW_CPU_CLOCK || spec->config == PERF_COUNT_SW_TASK_CLOCK
+		       ? FIRST_LEAST_NS
+		       : 0;
+}
+
+/* Uniform in [1, period]; one that would be too short comes that much later. */
+static uint64_t random_part(struct counters *counters, const struct sn_counter_spec *spec)
+{
+	uint64_t first, least = first_least(spec);
+
 	counters->rng = counters->rng * 1664525u + 1013904223u;
-	return 1 + (uint64_t)((double)counters->rng / 4294967296.0 * (double)period);
+	first = 1 + (uint64_t)((double)counters->rng / 4294967296.0 * (double)spec->period);
+	return first < least ? first + least : first;
 }
 
 static bool open_all(struct sn_thread *self)
@@ -101,13 +123,12 @@ static bool open_all(struct sn_thread *self)
 	}
 	for (uint32_t i = 0; i < counter_count(); i++) {
 		struct counter *counter = &counters->items[i];
-		uint64_t period = sn_config.settings.counters[i].period;
+		const struct sn_counter_spec *spec = &sn_config.settings.counters[i];
 
 		if (counter->page)
 			continue;
-		if (!open_one(counter, i, random_part(counters, period)))
+		if (!open_one(counter, i, random_part(counters, spec), spec->period > 1))
 			sn_warn(REFUSED);
-		counter->is_first = counter->page && period > 1;
 	}
 	return true;
 }
@@ -117,7 +138,7 @@ static void go_on(struct counter *counter, uint32_t index)
 {
 	if (sn_state->is_sealed || !counter->is_first)
 		return;
-	if (!open_one(counter, index, sn_config.settings.counters[index].period))
+	if (!open_one(counter, index, sn_config.settings.counters[index].period, false))
 		sn_warn(REFUSED);
 	counter->is_first = false;
 }
