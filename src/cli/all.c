@@ -10,6 +10,7 @@
 	X(report)                                                                                  \
 	X(analyze)                                                                                 \
 	X(vprof)                                                                                   \
+	X(count)                                                                                   \
 	X(trace)                                                                                   \
 	X(causal)                                                                                  \
 	X(decan)                                                                                   \

@@ -13,6 +13,7 @@
 
 /* Words for sonde record. Those that were made here are freed. */
 struct translation {
+	const char *command; /* of ours, that does it */
 	sn_strings words;
 };
 
@@ -288,10 +289,16 @@ static sn_status java_set(struct translation *t, const char *value, struct sn_er
 
 static sn_status count_set(struct translation *t, const char *value, struct sn_error *err)
 {
-	(void)t;
-	return off_only('c', value,
-			"functions and instructions are not counted; 'sonde vprof' counts loops",
-			err);
+	if (!strcmp(value, "on"))
+		t->command = "count";
+	else if (!strcmp(value, "static"))
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"-c static: functions and instructions without a run are in 'sonde "
+			"structure -l functions PROGRAM'");
+	else if (strcmp(value, "off") != 0)
+		return sn_error_set(err, SN_ERR_USAGE, "-c takes on or off, not '%s'", value);
+	return SN_OK;
 }
 
 static sn_status race_set(struct translation *t, const char *value, struct sn_error *err)
@@ -337,7 +344,8 @@ static const struct sn_option collect_options[] = {
 	{ "archive", 'a', "VALUE", "what is kept: on, src, usedsrc; off, ldobjects: no source text",
 	  NULL },
 	{ "java", 'j', "VALUE", "off: Java's own stacks cannot be had", NULL },
-	{ "count", 'c', "VALUE", "off: counts of functions and instructions cannot be had", NULL },
+	{ "count", 'c', "VALUE", "on: count calls and instructions, as sonde count does; off",
+	  NULL },
 	{ "race", 'r', "VALUE", "off: data races are not looked for", NULL },
 	{ "attach", 'P', "PID", "sample a process that runs already", NULL },
 	{ 0 },
@@ -356,8 +364,8 @@ _Static_assert(sizeof(setters) / sizeof(*setters) + 1 ==
 
 static int collect_run(const struct sn_args *args)
 {
-	const struct sn_command *record = sn_command_find("record");
-	struct translation t = { 0 };
+	struct translation t = { .command = "record" };
+	const struct sn_command *command;
 	struct sn_args theirs;
 	struct sn_error err;
 	sn_status status = SN_OK;
@@ -378,10 +386,11 @@ static int collect_run(const struct sn_args *args)
 	sn_vec_push(&t.words, (char *)"--");
 	for (size_t i = 0; i < args->operand_count; i++)
 		sn_vec_push(&t.words, args->operands[i]);
+	command = sn_command_find(t.command);
 	if (status == SN_OK)
-		status = sn_args_parse(record, (int)(t.words.count), t.words.items, &theirs, &err);
+		status = sn_args_parse(command, (int)(t.words.count), t.words.items, &theirs, &err);
 	if (status == SN_OK) {
-		code = record->run(&theirs);
+		code = command->run(&theirs);
 		sn_args_free(&theirs);
 	} else {
 		sn_error_print(&err);

@@ -21,8 +21,14 @@
 #include "whatif/untouched.h"
 #include "wire/plan.h"
 
+static const char *noun_of(const struct sn_loop_run *run)
+{
+	return run->of_functions ? "function" : "loop";
+}
+
 /* The experiment that says which loops are hot: the one of --from, or that of a run of its own. */
-static int find_first(const struct sn_args *args, struct sn_text *path)
+static int find_first(const struct sn_args *args, const struct sn_loop_run *run,
+		      struct sn_text *path)
 {
 	static const struct sn_record_options first = { .is_first_of_several = true };
 	const char *from = sn_args_value(args, "from");
@@ -36,7 +42,8 @@ static int find_first(const struct sn_args *args, struct sn_text *path)
 	}
 	if (!sn_args_flag(args, "quiet"))
 		fprintf(stderr,
-			"sonde: a first run finds the loops; its standard output is not shown\n");
+			"sonde: a first run finds the %ss; its standard output is not shown\n",
+			noun_of(run));
 	sn_streams_open(&streams);
 	sn_streams_begin(&streams);
 	code = sn_cli_record_with(args, &first, &result);
@@ -56,6 +63,15 @@ static const char *verb_of(const struct sn_loop_run *run)
 	return run->verb ? run->verb : "counted";
 }
 
+static const char *label_of(const struct sn_analysis *analysis, const struct sn_loop_run *run,
+			    const struct sn_loop_refusal *refusal)
+{
+	const struct sn_program *program = analysis->program;
+
+	return run->of_functions ? program->functions.items[refusal->loop].name
+				 : program->loops.items[refusal->loop].code->label;
+}
+
 static void say_refusals(const struct sn_analysis *analysis, const struct sn_loop_run *run,
 			 const struct sn_loop_plans *plans)
 {
@@ -64,22 +80,23 @@ static void say_refusals(const struct sn_analysis *analysis, const struct sn_loo
 	for (size_t i = 0; i < plans->refusals.count && i < SHOWN; i++) {
 		const struct sn_loop_refusal *refusal = &plans->refusals.items[i];
 
-		fprintf(stderr, "sonde: %s is not %s: %s\n",
-			analysis->program->loops.items[refusal->loop].code->label, verb_of(run),
-			refusal->why);
+		fprintf(stderr, "sonde: %s is not %s: %s\n", label_of(analysis, run, refusal),
+			verb_of(run), refusal->why);
 	}
 	if (plans->refusals.count > SHOWN)
-		fprintf(stderr,
-			"sonde: nor are %zu others ('sonde structure -l rewritable' says why)\n",
-			plans->refusals.count - SHOWN);
+		fprintf(stderr, "sonde: nor are %zu others%s\n", plans->refusals.count - SHOWN,
+			run->of_functions ? " that samples met"
+					  : " ('sonde structure -l rewritable' says why)");
 }
 
 static sn_status make_plans(const struct sn_args *args, const struct sn_loop_run *run,
 			    const struct sn_analysis *analysis, const char *unless_said,
 			    struct sn_loop_plans *plans, struct sn_error *err)
 {
-	struct sn_loop_choice choice;
-	sn_status status = sn_cli_loop_choice(args, analysis->profile, unless_said, &choice, err);
+	struct sn_loop_choice choice = { 0 };
+	sn_status status = run->of_functions ? SN_OK
+					     : sn_cli_loop_choice(args, analysis->profile,
+								  unless_said, &choice, err);
 
 	if (status != SN_OK)
 		return status;
@@ -87,15 +104,21 @@ static sn_status make_plans(const struct sn_args *args, const struct sn_loop_run
 		sn_loop_choice_keep_one_of_nest(analysis->profile, &choice);
 		choice.is_all = false;
 	}
-	sn_loop_plans_make(analysis->profile, &choice, run->variants, plans);
+	if (run->of_functions)
+		sn_function_plans_make(analysis->profile, plans);
+	else
+		sn_loop_plans_make(analysis->profile, &choice, run->variants, plans);
 	sn_loop_choice_free(&choice);
 	if (plans->loops)
 		return SN_OK;
 	if (plans->refusals.count)
-		status = sn_error_set(
-			err, SN_ERR_NO_DATA, "no loop can be %s; %s: %s", verb_of(run),
-			analysis->program->loops.items[plans->refusals.items[0].loop].code->label,
-			plans->refusals.items[0].why);
+		status = sn_error_set(err, SN_ERR_NO_DATA, "no %s can be %s; %s: %s", noun_of(run),
+				      verb_of(run),
+				      label_of(analysis, run, &plans->refusals.items[0]),
+				      plans->refusals.items[0].why);
+	else if (run->of_functions)
+		status = sn_error_set(err, SN_ERR_NO_DATA,
+				      "the program's file has no function that can be counted");
 	else if (run->is_first_ours)
 		status = sn_error_set(
 			err, SN_ERR_NO_DATA,
@@ -120,9 +143,13 @@ static void say_outcome(const struct sn_loop_run *run, const struct sn_loop_plan
 		return;
 	if (!result->copied_loops)
 		fprintf(stderr,
-			"sonde: none of these loops was %s: 'sonde show summary %s' says why\n",
-			verb_of(run), path);
-	else if (result->copied_loops < plans->loops)
+			"sonde: none of these %ss was %s: 'sonde show summary %s' says why\n",
+			noun_of(run), verb_of(run), path);
+	else if (result->copied_loops < plans->entries && run->of_functions)
+		fprintf(stderr,
+			"sonde: not all of these functions were counted: 'sonde show summary %s' says why\n",
+			path);
+	else if (result->copied_loops < plans->entries)
 		fprintf(stderr,
 			"sonde: %u of these %zu loops were %s in one process; for the others see "
 			"'sonde show summary %s'\n",
@@ -178,13 +205,14 @@ static void run_counted(const struct sn_args *args, const struct sn_loop_run *ru
 static void say_plans(const struct sn_analysis *analysis, const struct sn_loop_run *run,
 		      const struct sn_loop_plans *plans)
 {
-	fprintf(stderr, "sonde: %zu loops are %s, with %.0f %% of CPU time\n", plans->loops,
-		verb_of(run), 100 * plans->covered_share);
+	fprintf(stderr, "sonde: %zu %ss are %s, with %.0f %% of CPU time\n", plans->loops,
+		noun_of(run), verb_of(run), 100 * plans->covered_share);
 	say_refusals(analysis, run, plans);
 	if (plans->left_out)
-		fprintf(stderr,
-			"sonde: %zu loops that no sample met are left out: a process has room for %d\n",
-			plans->left_out, SN_PLAN_LOOPS_MAX);
+		fprintf(stderr, "sonde: %zu %ss%s are left out: a process has room for %d%s\n",
+			plans->left_out, noun_of(run),
+			run->of_functions ? "" : " that no sample met", SN_PLAN_LOOPS_MAX,
+			run->of_functions ? " pieces of functions" : "");
 }
 
 sn_status sn_cli_loop_run_foresee(const struct sn_args *args, const struct sn_loop_run *run,
@@ -217,7 +245,7 @@ sn_status sn_cli_loop_run_of(const struct sn_args *args, const struct sn_loop_ru
 	begin_s = seconds_now();
 	begin = __builtin_ia32_rdtsc();
 	run_counted(args, run, &plans, into, result);
-	if (!(run->variants & SN_REWRITER_RECORDER))
+	if (!(run->variants & SN_REWRITER_RECORDER) && !run->of_functions)
 		keep_untouched(analysis->profile,
 			       (double)(__builtin_ia32_rdtsc() - begin) / (seconds_now() - begin_s),
 			       result);
@@ -246,7 +274,7 @@ static sn_status check(const struct sn_args *args, const struct sn_loop_run *run
 			"name an experiment that has them (mpirun -n RANKS sonde record PROGRAM, "
 			"then mpirun -n RANKS sonde %s --from EXPERIMENT -- PROGRAM)",
 			run->command);
-	return sn_cli_loop_choice_check(args, err);
+	return run->of_functions ? SN_OK : sn_cli_loop_choice_check(args, err);
 }
 
 void sn_cli_loop_run_kept(const struct sn_args *args, const struct sn_loop_run *run,
@@ -256,8 +284,8 @@ void sn_cli_loop_run_kept(const struct sn_args *args, const struct sn_loop_run *
 		return;
 	fprintf(stderr,
 		"sonde: with --keep-text nothing was written into the program's code: there are no %s. "
-		"Loops have their CPU time: sonde show loops %s\n",
-		run->needs_copies, path);
+		"%s have their CPU time: sonde show %ss %s\n",
+		run->needs_copies, run->of_functions ? "Functions" : "Loops", noun_of(run), path);
 }
 
 /* As it is, sampled. */
@@ -287,7 +315,7 @@ int sn_cli_loop_run(const struct sn_args *args, const struct sn_loop_run *run)
 	if (status == SN_OK && sn_args_flag(args, "keep-text"))
 		return run_kept(args, run);
 	if (status == SN_OK)
-		code = find_first(args, &first);
+		code = find_first(args, run, &first);
 	if (status == SN_OK && !first.chars)
 		return code;
 	if (status == SN_OK)

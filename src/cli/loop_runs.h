@@ -32,6 +32,7 @@ struct sn_loop_run {
 	uint64_t max_bytes;	    /* of data, where --max-size says nothing; 0: no limit */
 	/* of chosen loops that lie in each other the one with most time of its own runs as a copy */
 	bool is_one_of_nest;
+	bool of_functions; /* the blocks of functions are counted, and no loops */
 	bool without_heap; /* allocations are not traced, where accesses are recorded */
 	bool is_first_ours; /* set by sn_cli_loop_run: the first run goes where no second one comes */
 };

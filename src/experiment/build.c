@@ -242,6 +242,7 @@ void sn_experiment_free(struct sn_experiment *e)
 	sn_vec_free(&e->events);
 	sn_vec_free(&e->event_counts);
 	sn_vec_free(&e->instances);
+	sn_vec_free(&e->block_counts);
 	sn_vec_free(&e->loop_callers);
 	sn_vec_free(&e->buckets);
 	sn_vec_free(&e->windows);

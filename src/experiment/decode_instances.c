@@ -39,6 +39,28 @@ void sn_decode_instances(struct image *image, const struct owner *owner,
 		image->damaged++;
 }
 
+void sn_decode_blocks(struct image *image, const struct owner *owner,
+		      const struct sn_record_blocks *record)
+{
+	struct sn_experiment *e = image->decoder->experiment;
+	size_t room = (record->header.size_bytes - sizeof(*record)) / sizeof(*record->blocks);
+	struct sn_block_executions out = {
+		.thread = image->first_thread + owner->thread_index,
+		.stack = sn_decode_stack(image, record->stack, bounded(owner->base_ns)),
+	};
+
+	if (!sn_decode_thread_of(image, owner->thread_index) || record->count > room) {
+		image->damaged++;
+		return;
+	}
+	for (uint32_t i = 0; i < record->count; i++) {
+		out.offset = record->blocks[i].offset;
+		out.instructions = record->blocks[i].instructions;
+		out.executions = record->blocks[i].executions;
+		sn_vec_push(&e->block_counts, out);
+	}
+}
+
 void sn_decode_caller(struct image *image, const struct owner *owner,
 		      const struct sn_record_caller *record)
 {

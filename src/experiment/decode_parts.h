@@ -140,6 +140,8 @@ void sn_decode_frame_push(struct image *image, uint64_t pc, bool is_leaf, int64_
 /** decode_instances.c: loops that ran as copies; records of these types, in the second pass. */
 void sn_decode_variant(struct image *image, const struct owner *owner,
 		       const struct sn_record_variant *record);
+void sn_decode_blocks(struct image *image, const struct owner *owner,
+		      const struct sn_record_blocks *record);
 void sn_decode_instances(struct image *image, const struct owner *owner,
 			 const struct sn_record_instances *record);
 void sn_decode_caller(struct image *image, const struct owner *owner,

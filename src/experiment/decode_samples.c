@@ -211,7 +211,7 @@ void sn_decode_samples(struct image *image, const struct owner *owner, const voi
 	if (type != SN_RECORD_SAMPLE && type != SN_RECORD_WAIT && type != SN_RECORD_TALLY &&
 	    type != SN_RECORD_REGISTERS && type != SN_RECORD_INSTANCES &&
 	    type != SN_RECORD_BUCKET && type != SN_RECORD_VARIANT && type != SN_RECORD_COUNT &&
-	    type != SN_RECORD_ACCESSES && type != SN_RECORD_CALLER &&
+	    type != SN_RECORD_ACCESSES && type != SN_RECORD_CALLER && type != SN_RECORD_BLOCKS &&
 	    type != SN_RECORD_THREAD_POINTER)
 		return;
 	if (!owner->is_known)
@@ -226,6 +226,8 @@ void sn_decode_samples(struct image *image, const struct owner *owner, const voi
 		sn_decode_instances(image, owner, record);
 	else if (type == SN_RECORD_THREAD_POINTER)
 		sn_decode_thread_pointer(image, owner, record);
+	else if (type == SN_RECORD_BLOCKS)
+		sn_decode_blocks(image, owner, record);
 	else if (type == SN_RECORD_CALLER)
 		sn_decode_caller(image, owner, record);
 	else if (type == SN_RECORD_BUCKET)

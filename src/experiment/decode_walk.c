@@ -47,6 +47,7 @@ static size_t record_minimum(uint8_t type)
 		[SN_RECORD_PATH] = sizeof(struct sn_record_path),
 		[SN_RECORD_INSTANCES] = sizeof(struct sn_record_instances),
 		[SN_RECORD_THREAD_POINTER] = sizeof(struct sn_record_thread_pointer),
+		[SN_RECORD_BLOCKS] = sizeof(struct sn_record_blocks),
 		[SN_RECORD_CALLER] = sizeof(struct sn_record_caller),
 		[SN_RECORD_BUCKET] = sizeof(struct sn_record_bucket),
 		[SN_RECORD_VARIANT] = SN_VARIANT_BYTES_LEAST,

@@ -224,6 +224,15 @@ struct sn_loop_instances {
 	uint32_t every; /* one in so many was to be timed; 0: found while running */
 };
 
+/** How often a thread came to a basic block of a function that ran as a copy. */
+struct sn_block_executions {
+	uint32_t thread;
+	uint32_t stack;	       /* its leaf is a block of the same function; SN_NONE: not known */
+	int32_t offset;	       /* of the block, from that one */
+	uint32_t instructions; /* in it */
+	uint64_t executions;
+};
+
 /** How often a thread came to a loop by one call path. */
 struct sn_loop_caller {
 	uint32_t thread, stack;
@@ -359,13 +368,14 @@ struct sn_experiment {
 	SN_VEC(struct sn_event_count) event_counts; /* by thread, then time */
 	SN_VEC(struct sn_loop_instances) instances; /* as they were written */
 	SN_VEC(struct sn_loop_caller) loop_callers; /* likewise */
-	SN_VEC(struct sn_loop_bucket) buckets;	    /* likewise */
-	SN_VEC(struct sn_loop_variant) variants;    /* likewise */
-	SN_VEC(struct sn_access_window) windows;    /* by thread, then time */
-	SN_VEC(struct sn_packet) packets;	    /* by process, then time */
-	SN_VEC(struct sn_sequence) sequences;	    /* where samples are sums; by process */
-	SN_VEC(struct sn_transition) transitions;   /* likewise; in the order of their nodes */
-	SN_VEC(struct sn_cpu_sum) cpu_sums;	    /* likewise */
+	SN_VEC(struct sn_block_executions) block_counts; /* likewise */
+	SN_VEC(struct sn_loop_bucket) buckets;		 /* likewise */
+	SN_VEC(struct sn_loop_variant) variants;	 /* likewise */
+	SN_VEC(struct sn_access_window) windows;	 /* by thread, then time */
+	SN_VEC(struct sn_packet) packets;		 /* by process, then time */
+	SN_VEC(struct sn_sequence) sequences;		 /* where samples are sums; by process */
+	SN_VEC(struct sn_transition) transitions;	 /* likewise; in the order of their nodes */
+	SN_VEC(struct sn_cpu_sum) cpu_sums;		 /* likewise */
 	SN_VEC(struct sn_trace_file) traces;
 	SN_VEC(struct sn_trace_path) trace_paths; /* by process, then id */
 };

@@ -156,6 +156,8 @@ void sn_record_extracts(const char *experiment_path, const struct sn_record_opti
 		stack_use(e, e->waits.items[i].stack, 0, uses, is_seen);
 	for (size_t i = 0; i < e->instances.count; i++)
 		stack_use(e, e->instances.items[i].stack, 0, uses, is_seen);
+	for (size_t i = 0; i < e->block_counts.count; i++)
+		stack_use(e, e->block_counts.items[i].stack, 0, uses, is_seen);
 	for (size_t i = 0; i < e->tallies.count; i++)
 		stack_use(e, e->tallies.items[i].stack, 0, uses, is_seen);
 	sn_progress_begin(&progress, "keeping code and symbols", e->modules.count);

@@ -10,8 +10,6 @@
 
 #include "base/alloc.h"
 
-enum { PADDING_MAX = 64 };
-
 static bool is_in(const struct rw_nest *nest, size_t position, uint32_t loop)
 {
 	const struct sn_function *function = nest->function;
@@ -230,6 +228,8 @@ size_t rw_beats_on_landing(const struct rw_nest *nest, const struct rw_block *at
 {
 	size_t count = 0;
 
+	if (nest->beats->counts_blocks)
+		return 0;
 	ops[count++] = (struct rw_op){ .kind = RW_BEAT_CAUGHT };
 	for (uint32_t l = nest->function->loop_count; l-- > 0;)
 		if (nest->is_selected[l] && !nest->beats->is_open[l][at - nest->blocks.items])
@@ -277,83 +277,6 @@ struct group {
 	struct sn_arena arena;
 };
 
-/* Where bytes end that only fill up, up to another function or block. */
-static uint64_t padding_end(const struct group *group, uint64_t at)
-{
-	const struct sn_structure *structure = group->rewriter->structure;
-	const uint64_t last = at + PADDING_MAX;
-
-	while (at < last) {
-		struct sn_instruction insn;
-		size_t available;
-		const uint8_t *bytes = sn_structure_bytes(structure, at, &available);
-		const struct sn_function *there = sn_structure_function_at(structure, at);
-
-		if (!bytes || (there && there != group->function) ||
-		    sn_function_block_at(group->function, at) ||
-		    !sn_instruction_decode(bytes, available, at, &insn) || !insn.is_padding)
-			break;
-		at += insn.length;
-	}
-	return at;
-}
-
-/* All of its code, as if it were a loop around all others: the index is their parent's. What only fills up behind
- * a block has room for jumps. */
-static struct sn_loop whole_function(struct group *group)
-{
-	const struct sn_function *function = group->function;
-	struct sn_range *ranges =
-		sn_arena_array(&group->arena, struct sn_range, function->block_count + 1u);
-	uint32_t count = 0;
-
-	for (uint32_t b = 0; b < function->block_count; b++) {
-		uint64_t end = function->blocks[b].link_addr + function->blocks[b].size_bytes;
-		struct sn_range range = { function->blocks[b].link_addr, padding_end(group, end) };
-
-		if (count && ranges[count - 1].end_link_addr == range.first_link_addr)
-			ranges[count - 1].end_link_addr = range.end_link_addr;
-		else
-			ranges[count++] = range;
-	}
-	return (struct sn_loop){ .function = function,
-				 .index = UINT32_MAX,
-				 .parent = -1,
-				 .header_link_addr = function->link_addr,
-				 .ranges = ranges,
-				 .range_count = count };
-}
-
-static const char *check_entries(const struct group *group)
-{
-	const struct sn_function *function = group->function;
-
-	for (uint32_t r = 0; r < function->range_count; r++) {
-		struct sn_range range = function->ranges[r];
-
-		if (rw_is_entered(&group->rewriter->entered,
-				  range.first_link_addr +
-					  (range.first_link_addr == function->link_addr),
-				  range.end_link_addr))
-			return "code of another function jumps into it";
-	}
-	return NULL;
-}
-
-/* What is called in the middle of the copied code runs in the original, whose bytes are dead. */
-static const char *check_calls(const struct rw_nest *nest)
-{
-	for (size_t i = 0; i < nest->insns.count; i++) {
-		const struct rw_insn *insn = &nest->insns.items[i];
-		uint64_t to = insn->target_link_addr;
-
-		if (insn->flow == SN_FLOW_CALL && to != nest->function->link_addr &&
-		    sn_structure_function_at(nest->rewriter->structure, to) == nest->function)
-			return "it calls code in its function's middle";
-	}
-	return NULL;
-}
-
 static uint32_t add_entry(struct rw_plan *plan, const struct sn_inserted_beat *beat,
 			  uint64_t link_addr)
 {
@@ -384,7 +307,7 @@ static const char *add_nest(struct group *group, const struct sn_loop *outer,
 	beats.of_loop = sn_arena_array(&group->arena, uint32_t, function->loop_count + 1u);
 	why = rw_nest_begin(&nest, group->rewriter, outer, group->is_selected, &beats);
 	if (!why)
-		why = check_calls(&nest);
+		why = rw_whole_calls_refusal(&nest);
 	if (!why && !body)
 		why = group->why_not[outer->index];
 	if (!why && body)
@@ -428,7 +351,7 @@ static void add_loops(struct group *group)
 static void add_group(struct group *group, const struct asked *asked, size_t count)
 {
 	const struct sn_inserted_beat *body = NULL;
-	struct sn_loop whole = whole_function(group);
+	struct sn_loop whole = rw_whole_function(group->rewriter, group->function, &group->arena);
 	size_t body_at = 0;
 	const char *why = NULL;
 
@@ -446,7 +369,7 @@ static void add_group(struct group *group, const struct asked *asked, size_t cou
 		}
 	}
 	if (body) {
-		why = check_entries(group);
+		why = rw_whole_entries_refusal(group->rewriter, group->function);
 		if (!why)
 			why = add_nest(group, &whole, body);
 		group->refusals[body_at] = why;

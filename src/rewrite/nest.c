@@ -410,13 +410,26 @@ static int8_t free_register(const struct rw_nest *nest, int32_t function_block)
 	return -1;
 }
 
-/* Arrivals at the header of a loop that is counted so. */
+/* One of some that are counted at the begin of a block. */
+static void put_counted(struct copy *copy, const struct rw_block *block, struct rw_op op)
+{
+	bool keeps_flags = copy->nest->flags_in[block->index] != 0;
+
+	copy->pieces->link_addr = copy->nest->function->blocks[block->index].link_addr;
+	if (!keeps_flags)
+		op.scratch = free_register(copy->nest, (int32_t)block->index);
+	rw_put_ops(copy->pieces, copy->thunks, &op, 1, keeps_flags);
+}
+
+/* Executions of the block, or arrivals at the header of a loop that is counted so. */
 static void put_count(struct copy *copy, const struct rw_block *block)
 {
 	const struct rw_nest *nest = copy->nest;
 	const struct sn_block *b = &nest->function->blocks[block->index];
 	struct rw_op op = { .kind = RW_COUNT, .scratch = -1 };
 
+	if (nest->beats && nest->beats->counts_blocks)
+		put_counted(copy, block, rw_block_op(nest, (size_t)(block - nest->blocks.items)));
 	if (nest->beats)
 		return;
 	for (int32_t l = b->loop; l >= (int32_t)nest->outer->index;
@@ -425,10 +438,7 @@ static void put_count(struct copy *copy, const struct rw_block *block)
 		    nest->function->loops[l].header_link_addr != b->link_addr)
 			continue;
 		op.plan_index = nest->plan_index[l];
-		copy->pieces->link_addr = b->link_addr;
-		if (!nest->flags_in[block->index])
-			op.scratch = free_register(nest, (int32_t)block->index);
-		rw_put_ops(copy->pieces, copy->thunks, &op, 1, nest->flags_in[block->index] != 0);
+		put_counted(copy, block, op);
 	}
 }
 
@@ -728,7 +738,8 @@ static void put_landings(struct copy *copy)
 		add_site(copy, behind_endbr(nest, b->link_addr), label);
 		copy->pieces->link_addr = b->link_addr;
 		rw_label_place(copy->pieces, label);
-		rw_put_ops(copy->pieces, copy->thunks, ops, count, true);
+		if (count)
+			rw_put_ops(copy->pieces, copy->thunks, ops, count, true);
 		rw_put_jump(copy->pieces, 0, copy->block_label[i], false);
 	}
 }

@@ -78,4 +78,12 @@ struct sn_inserted_beat {
 size_t sn_rewriter_beats(struct sn_rewriter *rewriter, const struct sn_inserted_beat *beats,
 			 size_t count, const char **refusals, struct sn_text *out);
 
+/**
+ * The plan that counts the executions of all basic blocks of these functions, which are prepared (SN_PREPARE_ALL), added to
+ * `out` (wire/plan.h). `refusals` has an entry for each: NULL, or why it is not in the plan, as what follows "because". The
+ * number of the others; 0: no plan.
+ */
+size_t sn_rewriter_blocks(struct sn_rewriter *rewriter, const struct sn_function *const *functions,
+			  size_t count, const char **refusals, struct sn_text *out);
+
 #endif

@@ -75,6 +75,8 @@ struct rw_beats {
 	bool **is_open;
 	int64_t **stack;
 	const char **why_not; /* by the index of a loop: why it can have none */
+	bool counts_blocks;   /* there are no heartbeats, but blocks that are counted */
+	uint32_t first_entry; /* of them, in the plan */
 };
 
 /** Begins a nest; why it cannot be copied, or NULL. Freed by rw_nest_end in any case. With beats
@@ -111,6 +113,22 @@ size_t rw_beats_on_landing(const struct rw_nest *nest, const struct rw_block *at
 /** Before a call that does not return, at the end of a block: if it is the unwinder's that goes on with the caller,
  * the function has no open beat any more. As many. */
 size_t rw_beats_on_resume(const struct rw_nest *nest, const struct rw_block *at, struct rw_op *ops);
+
+/* ---- whole.c ---- */
+
+/** All code of a function as if it were a loop around all others: the index is their parent's. What only fills up behind
+ * a block has room for jumps. Ranges in the arena. */
+struct sn_loop rw_whole_function(const struct sn_rewriter *rewriter,
+				 const struct sn_function *function, struct sn_arena *arena);
+/** Why it cannot be copied, by what the module's other code does, or by its own calls; NULL: it can. */
+const char *rw_whole_entries_refusal(const struct sn_rewriter *rewriter,
+				     const struct sn_function *function);
+const char *rw_whole_calls_refusal(const struct rw_nest *nest);
+
+/* ---- blocks.c ---- */
+
+/** What counts an execution of a block, by its position. */
+struct rw_op rw_block_op(const struct rw_nest *nest, size_t position);
 
 /* ---- stack.c ---- */
 
@@ -207,6 +225,7 @@ enum rw_op_kind {
 	RW_ENTER,
 	RW_LEAVE,
 	RW_COUNT,
+	RW_BLOCK,
 	RW_BEAT_BEGIN,
 	RW_BEAT_END,
 	RW_BEAT_NEXT,
@@ -219,6 +238,7 @@ struct rw_op {
 	uint8_t kind;
 	bool has_variants; /* of RW_ENTER: the loop may go on in another copy */
 	uint32_t plan_index;
+	uint32_t at; /* of RW_BLOCK: its executions, in the record */
 	int64_t stack; /* of RW_LEAVE: rsp there, from the header's; of beats: from what they are known by */
 	const struct rw_induction *induction; /* NULL: arrivals are counted */
 	bool is_ahead;			      /* of RW_LEAVE: see rw_induction */

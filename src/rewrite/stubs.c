@@ -343,6 +343,15 @@ static void put_one_increment(const struct one *one, uint8_t at)
 	rw_put(one->pieces, increment, sizeof(increment));
 }
 
+/* inc qword [register + at], with 32 bits of at */
+static void put_increment_far(struct rw_pieces *pieces, uint8_t low, uint8_t high, uint32_t at)
+{
+	uint8_t increment[] = { (uint8_t)(0x48 | high), 0xff, (uint8_t)(0x80 | low), 0, 0, 0, 0 };
+
+	memcpy(increment + 3, &at, sizeof(at));
+	rw_put(pieces, increment, sizeof(increment));
+}
+
 /* The registers that calls take, where they are not saved yet; gives what was below before. */
 static uint16_t put_one_saved(const struct one *one)
 {
@@ -403,11 +412,15 @@ static void put_one_first(const struct one *one)
 	rw_put_call(pieces, one->thunks->label[SN_PLAN_CALL_FIRST]);
 	RW_PUT(pieces, 0x48, 0x85, 0xc9); /* test rcx, rcx */
 	rw_put_jump(pieces, 0x74, done, true);
-	RW_PUT(pieces, 0x48, 0xff, 0x41, AT(entries)); /* inc */
-	RW_PUT(pieces, 0xff, 0x49, AT(countdown));     /* dec */
-	rw_put_jump(pieces, 0x75, done, true);
-	put_stack_pointer(pieces, RDX, one->op->stack);
-	rw_put_call(pieces, one->thunks->label[SN_PLAN_CALL_BEGIN]);
+	if (one->op->kind == RW_BLOCK) {
+		put_increment_far(pieces, RCX, 0, one->op->at);
+	} else {
+		RW_PUT(pieces, 0x48, 0xff, 0x41, AT(entries)); /* inc */
+		RW_PUT(pieces, 0xff, 0x49, AT(countdown));     /* dec */
+		rw_put_jump(pieces, 0x75, done, true);
+		put_stack_pointer(pieces, RDX, one->op->stack);
+		rw_put_call(pieces, one->thunks->label[SN_PLAN_CALL_BEGIN]);
+	}
 	rw_label_place(pieces, done);
 	put_one_restored(one, below);
 }
@@ -416,12 +429,19 @@ static void put_one(const struct one *one)
 {
 	struct rw_pieces *pieces = one->pieces;
 	int32_t done = rw_label_new(pieces),
-		first = one->op->kind == RW_ENTER ? rw_label_new(pieces) : done;
+		first = one->op->kind == RW_ENTER || one->op->kind == RW_BLOCK
+				? rw_label_new(pieces)
+				: done;
 
 	put_one_begin(one);
 	put_one_record(one, done, first);
 	if (one->op->kind == RW_COUNT) {
 		put_one_increment(one, AT(sum));
+	} else if (one->op->kind == RW_BLOCK) {
+		put_increment_far(pieces, one->low, one->high, one->op->at);
+		rw_put_jump(pieces, 0, done, true);
+		rw_label_place(pieces, first);
+		put_one_first(one);
 	} else if (one->op->kind == RW_LEAVE) {
 		const uint8_t compare[] = { (uint8_t)(0x40 | one->high), 0x83,
 					    (uint8_t)(0x78 | one->low), AT(is_open), 0 };

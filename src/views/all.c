@@ -12,6 +12,7 @@
 	X(roofs)                                                                                   \
 	X(whatif)                                                                                  \
 	X(instances)                                                                               \
+	X(counts)                                                                                  \
 	X(causal)                                                                                  \
 	X(variants)                                                                                \
 	X(windows)                                                                                 \

@@ -68,6 +68,7 @@ bool sn_view_lacks_data(const struct sn_view *view, const struct sn_profile *p)
 	    !sn_trace_has(e, SN_TRACE_SYNC))
 		return true;
 	return (view->needs & SN_VIEW_NEEDS_EVENTS && !e->events.count) ||
+	       (view->needs & SN_VIEW_NEEDS_COUNTS && !e->block_counts.count) ||
 	       (view->needs & SN_VIEW_NEEDS_WINDOWS &&
 		!sn_profile_with_accesses(p, NULL)->experiment->windows.count) ||
 	       (view->needs & SN_VIEW_NEEDS_INSTANCES &&

@@ -73,6 +73,7 @@ enum sn_view_need {
 	SN_VIEW_NEEDS_EVENTS = 1 << 11,	  /* counters that overflowed */
 	SN_VIEW_NEEDS_WINDOWS = 1 << 12,  /* accesses that were recorded */
 	SN_VIEW_NEEDS_SEARCH = 1 << 13,	  /* a search of the run */
+	SN_VIEW_NEEDS_COUNTS = 1 << 14,	  /* functions that were counted */
 };
 
 /**

@@ -187,18 +187,29 @@ static void refuse_module(struct maker *maker, uint32_t module, const char *why)
 			refuse(maker, maker->choice->loops.items[i], why);
 }
 
+const char *sn_plan_image_open(const struct sn_module *module, struct sn_image **image)
+{
+	struct sn_image_options options = { .only_this_file = false };
+
+	*image = NULL;
+	if (module->kind != SN_MODULE_FILE ||
+	    sn_image_open(module->path, &options, image, NULL) != SN_OK)
+		return "its file cannot be read";
+	if (!sn_image_has_build_id(*image))
+		return "its file has no build-id (link with --build-id)";
+	if (strcmp(sn_image_id(*image), module->build_id) != 0)
+		return "its file is another one than was run";
+	return NULL;
+}
+
 static void plan_module(struct maker *maker, uint32_t module)
 {
-	const struct sn_module *m = &maker->profile->experiment->modules.items[module];
-	struct sn_image_options options = { .only_this_file = false };
-	struct sn_image *image = NULL;
+	struct sn_image *image;
+	const char *why =
+		sn_plan_image_open(&maker->profile->experiment->modules.items[module], &image);
 
-	if (m->kind != SN_MODULE_FILE || sn_image_open(m->path, &options, &image, NULL) != SN_OK)
-		refuse_module(maker, module, "its file cannot be read");
-	else if (!sn_image_has_build_id(image))
-		refuse_module(maker, module, "its file has no build-id (link with --build-id)");
-	else if (strcmp(sn_image_id(image), m->build_id) != 0)
-		refuse_module(maker, module, "its file is another one than was run");
+	if (why)
+		refuse_module(maker, module, why);
 	else
 		plan_image(maker, image, module);
 	sn_image_free(image);
@@ -241,6 +252,7 @@ void sn_loop_plans_make(const struct sn_profile *profile, const struct sn_loop_c
 	for (size_t l = 0; l < profile->program->loops.count; l++)
 		if (maker.is_counted[l])
 			covered_ns += profile->loops[l].exclusive.cpu_ns;
+	out->entries = out->loops;
 	out->covered_share = sn_share(covered_ns, profile->total.cpu_ns);
 	free(maker.is_counted);
 }

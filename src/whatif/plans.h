@@ -15,11 +15,12 @@ struct sn_module_plan {
 
 struct sn_loop_plans {
 	SN_VEC(struct sn_module_plan) modules;
-	size_t loops;	 /* that will be counted */
+	size_t loops;	 /* that will be counted; or functions */
+	size_t entries;	 /* in the plans, which processes take over: of loops as many */
 	size_t left_out; /* that no sample met and a process has no room for (SN_PLAN_LOOPS_MAX) */
 	/* sampled loops that were asked for and are not in a plan, hottest first, with why */
 	SN_VEC(struct sn_loop_refusal {
-		uint32_t loop; /* of the program */
+		uint32_t loop; /* of the program; or a function of it */
 		const char *why;
 	})
 	refusals;
@@ -46,6 +47,11 @@ void sn_loop_choice_keep_one_of_nest(const struct sn_profile *profile,
 /** Plans for the chosen loops. `variants` as sn_rewriter_plan takes it. */
 void sn_loop_plans_make(const struct sn_profile *profile, const struct sn_loop_choice *choice,
 			uint32_t variants, struct sn_loop_plans *out);
+/** Plans that count the basic blocks of functions: of those that samples met, hottest modules first, then, as far as there
+ * is room, of all others of the program's file and of modules that samples met. `loops` and `refusals` are of functions. */
+void sn_function_plans_make(const struct sn_profile *profile, struct sn_loop_plans *out);
+/** A module's file as it was run, which the caller frees in any case; why it cannot be had, or NULL. */
+const char *sn_plan_image_open(const struct sn_module *module, struct sn_image **image);
 void sn_loop_plans_free(struct sn_loop_plans *plans);
 
 #endif

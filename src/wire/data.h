@@ -215,6 +215,7 @@ enum sn_record_type {
 	SN_RECORD_ACCESSES,
 	SN_RECORD_CALLER, /* changes likewise */
 	SN_RECORD_THREAD_POINTER,
+	SN_RECORD_BLOCKS, /* changes likewise */
 	SN_RECORD_KINDS,
 };
 

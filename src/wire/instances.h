@@ -40,6 +40,22 @@ struct sn_record_caller {
 	uint64_t timed, iterations, cycles;
 };
 
+/** How often a thread came to the basic blocks of a function that runs as a copy; a function of more than
+ *  SN_RECORD_BLOCKS_MAX has several of these. It changes as INSTANCES does. */
+struct sn_record_blocks {
+	struct sn_record_header header;
+	uint32_t stack; /* of one frame: the first of these blocks */
+	uint32_t loop;	/* index in the process */
+	uint32_t count;
+	struct sn_block_count {
+		int32_t offset; /* of the block, from the first */
+		uint32_t instructions;
+		uint64_t executions;
+	} blocks[];
+};
+
+enum { SN_RECORD_BLOCKS_MAX = 128 };
+
 enum { SN_BUCKET_SAMPLES = 31, SN_BUCKET_EXPONENT_ONE = 5 };
 /** In a sample's `iterations`: those of other instances of the loop (recursion, a handler) are among them. */
 #define SN_SAMPLE_HOLDS_OTHERS (1ULL << 63)

@@ -19,6 +19,9 @@
  * So does a copy that records: it writes the words of wire/accesses.h to where the thread's word says,
  * and calls SN_PLAN_CALL_FULL when as many arrivals at headers as the thread's units have come.
  *
+ * A plan of counts has no loops: each entry is some blocks of a function, whose code adds 1 to the block's
+ * executions in the thread's record (SN_PLAN_SLOT, made by FIRST) each time.
+ *
  * A plan of heartbeats has no loops: each entry is a heartbeat, whose name the tables have. Its code calls
  * BEGIN, END and NEXT (an end, then a begin) with the heartbeat's index in rcx and in rdx a stack pointer
  * that is the same at the begin and at the end of a beat. FIRST is called with an index where an exception is about
@@ -31,6 +34,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "wire/instances.h"
 #include "wire/variants.h"
 
 #define SN_PLAN_MAGIC 0x4e414c50444e4f53ULL /* "SONDPLAN" */
@@ -114,6 +118,8 @@ enum sn_plan_counting {
 	/* entry takes a register from the sum and exit adds it: steps of `step_bytes` */
 	SN_PLAN_COUNT_INDUCTION,
 	SN_PLAN_COUNT_BEATS, /* it is no loop but a heartbeat */
+	/* it is no loop but blocks of a function: its table has a struct sn_plan_block for each */
+	SN_PLAN_COUNT_BLOCKS,
 };
 
 struct sn_plan_loop {
@@ -129,6 +135,12 @@ struct sn_plan_loop {
 	uint32_t table,
 		table_bytes;   /* of wire/accesses.h, or a heartbeat's name: offset in the tables */
 	uint32_t holds_others; /* 1: loops within it are counted, too */
+};
+
+/** A basic block that is counted, as in struct sn_record_blocks. */
+struct sn_plan_block {
+	int32_t offset; /* from the entry's header_link_addr */
+	uint32_t instructions;
 };
 
 /** Bytes of the module that are written over. */
@@ -216,7 +228,10 @@ static inline int sn_plan_parts_fit(const struct sn_plan *plan)
 		if (plan->loops[i].recorder >= header->code_bytes ||
 		    plan->loops[i].unit_words > SN_PLAN_UNIT_WORDS_MAX ||
 		    plan->loops[i].table > header->table_bytes ||
-		    header->table_bytes - plan->loops[i].table < plan->loops[i].table_bytes)
+		    header->table_bytes - plan->loops[i].table < plan->loops[i].table_bytes ||
+		    (plan->loops[i].counting == SN_PLAN_COUNT_BLOCKS &&
+		     plan->loops[i].table_bytes >
+			     SN_RECORD_BLOCKS_MAX * sizeof(struct sn_plan_block)))
 			return 0;
 	for (uint32_t i = 0; i < header->patch_count; i++) {
 		const struct sn_plan_patch *patch = &plan->patches[i];

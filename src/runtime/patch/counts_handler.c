@@ -51,26 +51,61 @@ void *sn_patch_new_record(struct sn_thread *self, uint8_t type, uint32_t bytes, 
 	return header;
 }
 
+/* Of the blocks of a function. */
+static struct sn_record_blocks *new_blocks(struct sn_thread *self,
+					   const struct sn_patched_loop *loop, uint32_t index)
+{
+	const struct sn_plan_block *from = (const void *)loop->table;
+	uint32_t count = loop->table_bytes / (uint32_t)sizeof(*from);
+	struct sn_record_blocks *record = sn_patch_new_record(
+		self, SN_RECORD_BLOCKS,
+		(uint32_t)(sizeof(*record) + count * sizeof(*record->blocks)), loop->stack);
+
+	for (uint32_t i = 0; record && i < count; i++) {
+		record->blocks[i].offset = from[i].offset;
+		record->blocks[i].instructions = from[i].instructions;
+	}
+	if (record) {
+		record->loop = index;
+		record->count = count;
+	}
+	return record;
+}
+
+static struct sn_record_instances *new_instances(struct sn_thread *self,
+						 const struct sn_patched_loop *loop, uint32_t index)
+{
+	struct sn_record_instances *record =
+		sn_patch_new_record(self, SN_RECORD_INSTANCES, sizeof(*record), loop->stack);
+
+	if (record) {
+		record->step = loop->step;
+		record->loop = index;
+		record->every = sn_patches.every;
+		record->countdown = 1;
+	}
+	return record;
+}
+
 uint64_t sn_patch_first(uint64_t loop)
 {
 	struct sn_thread *self = sn_self;
-	struct sn_record_instances *record;
+	void *record;
 
 	if (!self || !sn_is_active() || sn_state->is_sealed)
 		return 0;
 	if (!sn_enter(self)) {
-		sn_lose(SN_LOSS_REENTRY);
+		if (!sn_patches.loops[loop]
+			     .has_blocks) /* of functions our own calls do not count */
+			sn_lose(SN_LOSS_REENTRY);
 		return 0;
 	}
-	record = sn_patch_new_record(self, SN_RECORD_INSTANCES, sizeof(*record),
-				     sn_patches.loops[loop].stack);
-	if (record) {
-		record->step = sn_patches.loops[loop].step;
-		record->loop = (uint32_t)loop;
-		record->every = sn_patches.every;
-		record->countdown = 1;
+	if (sn_patches.loops[loop].has_blocks)
+		record = new_blocks(self, &sn_patches.loops[loop], (uint32_t)loop);
+	else
+		record = new_instances(self, &sn_patches.loops[loop], (uint32_t)loop);
+	if (record)
 		sn_patch_words.table[loop].record = (uint64_t)record;
-	}
 	sn_leave(self);
 	return (uint64_t)record;
 }

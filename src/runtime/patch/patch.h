@@ -26,6 +26,7 @@ struct sn_patched_loop {
 	uint32_t stack;			     /* of the header, in this image's file */
 	uint32_t guarded;		     /* bits of variants */
 	bool holds_others;		     /* loops within it are counted, too */
+	bool has_blocks;		     /* it is some blocks of a function, in `table` */
 	uint64_t variants[SN_VARIANT_CODES]; /* where they begin; 0: there is none */
 	uint64_t recorder;		     /* likewise */
 	uint32_t unit_words;		     /* of it (wire/plan.h) */

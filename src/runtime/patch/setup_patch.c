@@ -113,6 +113,7 @@ static void note_module(const struct sn_place *module)
 			.step = from->counting == SN_PLAN_COUNT_INDUCTION ? from->step : 0,
 			.guarded = from->guarded,
 			.holds_others = from->holds_others != 0,
+			.has_blocks = from->counting == SN_PLAN_COUNT_BLOCKS,
 			.recorder = from->recorder ? module->code + from->recorder : 0,
 			.unit_words = from->unit_words ? from->unit_words : 1,
 			.table = module->plan.tables + from->table,
