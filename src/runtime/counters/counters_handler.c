@@ -81,9 +81,7 @@ static bool open_one(struct counter *counter, uint32_t index, uint64_t period, b
 		SYS(close, fd);
 		return false;
 	}
-	*counter = (struct counter){
-		.page = (void *)page, .period = period, .is_first = is_first
-	};
+	*counter = (struct counter){ .page = (void *)page, .period = period, .is_first = is_first };
 	close_one(&before);
 	SYS(ioctl, fd, PERF_EVENT_IOC_ENABLE, 0);
 	SYS(close, fd);
