@@ -28,7 +28,7 @@ static const struct sn_column counts_columns[] = {
 	{ "line", NULL, SN_CELL_INT, 0 },
 	{ "address", NULL, SN_CELL_TEXT, 0 },
 	{ "calls", "calls", SN_CELL_INT, 0 },
-	{ "executions", NULL, SN_CELL_INT, 0 },
+	{ "block_executions", NULL, SN_CELL_INT, 0 },
 	{ "instructions", "instructions", SN_CELL_INT, 0 },
 	{ "share", "share", SN_CELL_SHARE, 0 },
 	{ "instructions_per_call", "a call", SN_CELL_REAL, 1 },
@@ -190,9 +190,7 @@ static void why_empty(const struct sn_view_input *input, struct sn_text *out)
 }
 
 static const struct sn_explanation counts_words[] = {
-	{ "calls", "count", "How often control came to the function's first instruction.",
-	  "instructions" },
-	{ "executions", "count",
+	{ "block_executions", "count",
 	  "How often control came to the basic block: instructions that are always executed one after "
 	  "the other.",
 	  "instructions" },
@@ -200,12 +198,11 @@ static const struct sn_explanation counts_words[] = {
 	  "Instructions that were executed: those of each basic block, times its executions. Exact, but "
 	  "where a call in a block did not return (exit, longjmp, an exception): the rest of that block "
 	  "is counted, too.",
-	  "executions" },
+	  "block_executions" },
 	{ "instructions_per_call", "count",
 	  "Instructions of the function itself, without those of functions that it calls, for each of "
 	  "its calls.",
 	  "calls" },
-	{ "address", "text", "Where the block begins: a link address in its module.", NULL },
 	{ 0 },
 };
 
@@ -219,9 +216,9 @@ const struct sn_view sn_view_counts = {
 	.column_count = sizeof(counts_columns) / sizeof(*counts_columns),
 	.words = counts_words,
 	.data_columns = "function,module,file,line,calls,instructions,share,instructions_per_call,"
-			"address,executions",
+			"address,block_executions",
 	.text_columns = "share,instructions,calls,instructions_per_call,function,source,module",
-	.by_columns = "executions,address,",
+	.by_columns = "block_executions,address,",
 	.sort = "instructions",
 	.is_in_report = true,
 	.page_title = "Counts",

@@ -69,7 +69,7 @@ for flags in (('-O0',), ('-O2',), ('-O3', '-fcf-protection', '-no-pie')):
     t.equal((five.get('calls'), five.get('instructions')), (1, 5 * 50000 + 3), f'{name}: those of the child alone')
 
 blocks = [row for row in t.show('counts', '--by', 'block', experiment='x-O0')['rows']]
-five = sorted(row['executions'] for row in blocks if row['function'] == 'five')
+five = sorted(row['block_executions'] for row in blocks if row['function'] == 'five')
 t.equal(five, [4, 4, 650000], 'blocks have their executions')
 t.check(all(row['address'].startswith('0x') for row in blocks), 'and addresses')
 lines = {row['line'] for row in blocks if row['function'] == 'ways'}
