@@ -4,6 +4,7 @@
  * auxiliary carry, which nothing passes on.
  */
 #include "rewrite/rewrite_parts.h"
+#include "rewrite/variant_parts.h"
 
 enum { CF = 1, PF = 2, AF = 4, ZF = 8, SF = 16, OF = 32, PASSED_ON = CF | PF | ZF | SF | OF };
 
@@ -100,4 +101,53 @@ uint8_t *rw_flags_live(const struct sn_structure *structure, const struct sn_fun
 		}
 	}
 	return in;
+}
+
+/* ---- registers ---- */
+
+static bool is_of_flow(const ZydisDecodedInstruction *insn)
+{
+	switch (insn->meta.category) {
+	case ZYDIS_CATEGORY_CALL:
+	case ZYDIS_CATEGORY_COND_BR:
+	case ZYDIS_CATEGORY_INTERRUPT:
+	case ZYDIS_CATEGORY_RET:
+	case ZYDIS_CATEGORY_SYSCALL:
+	case ZYDIS_CATEGORY_UNCOND_BR:
+		return true;
+	default:
+		return false;
+	}
+}
+
+int8_t rw_free_register(const struct rw_nest *nest, int32_t function_block)
+{
+	enum { USABLE = 0x0fc7 }; /* rax, rcx, rdx, rsi, rdi, r8 to r11 */
+	const struct sn_block *block =
+		function_block < 0 ? NULL : &nest->function->blocks[function_block];
+	uint64_t taken = 0;
+	uint64_t at = block ? block->link_addr : 0, end = block ? at + block->size_bytes : 0;
+
+	while (at < end) {
+		ZydisDecodedInstruction insn;
+		ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+		struct rw_effect effect;
+		size_t available;
+		const uint8_t *bytes =
+			sn_structure_bytes(nest->rewriter->structure, at, &available);
+		uint64_t found;
+
+		if (!bytes ||
+		    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(sn_decoder(), bytes, available, &insn,
+							 operands)) ||
+		    is_of_flow(&insn))
+			return -1;
+		rw_effect_of(&insn, operands, &effect);
+		taken |= effect.reads | (effect.writes & ~effect.kills);
+		found = effect.kills & ~taken & USABLE;
+		if (found)
+			return (int8_t)__builtin_ctzll(found);
+		at += insn.length;
+	}
+	return -1;
 }

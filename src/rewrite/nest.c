@@ -361,55 +361,6 @@ static void put_block(struct copy *copy, const struct rw_block *block)
 		put_fall_through(copy, block, b->link_addr + b->size_bytes);
 }
 
-static bool is_of_flow(const ZydisDecodedInstruction *insn)
-{
-	switch (insn->meta.category) {
-	case ZYDIS_CATEGORY_CALL:
-	case ZYDIS_CATEGORY_COND_BR:
-	case ZYDIS_CATEGORY_INTERRUPT:
-	case ZYDIS_CATEGORY_RET:
-	case ZYDIS_CATEGORY_SYSCALL:
-	case ZYDIS_CATEGORY_UNCOND_BR:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* A register that a block of the function writes before it reads it; -1: none. One that calls need not keep: nobody
- * finds a caller by it. */
-static int8_t free_register(const struct rw_nest *nest, int32_t function_block)
-{
-	enum { USABLE = 0x0fc7 }; /* rax, rcx, rdx, rsi, rdi, r8 to r11 */
-	const struct sn_block *block =
-		function_block < 0 ? NULL : &nest->function->blocks[function_block];
-	uint64_t taken = 0;
-	uint64_t at = block ? block->link_addr : 0, end = block ? at + block->size_bytes : 0;
-
-	while (at < end) {
-		ZydisDecodedInstruction insn;
-		ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-		struct rw_effect effect;
-		size_t available;
-		const uint8_t *bytes =
-			sn_structure_bytes(nest->rewriter->structure, at, &available);
-		uint64_t found;
-
-		if (!bytes ||
-		    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(sn_decoder(), bytes, available, &insn,
-							 operands)) ||
-		    is_of_flow(&insn))
-			return -1;
-		rw_effect_of(&insn, operands, &effect);
-		taken |= effect.reads | (effect.writes & ~effect.kills);
-		found = effect.kills & ~taken & USABLE;
-		if (found)
-			return (int8_t)__builtin_ctzll(found);
-		at += insn.length;
-	}
-	return -1;
-}
-
 /* One of some that are counted at the begin of a block. */
 static void put_counted(struct copy *copy, const struct rw_block *block, struct rw_op op)
 {
@@ -417,7 +368,7 @@ static void put_counted(struct copy *copy, const struct rw_block *block, struct 
 
 	copy->pieces->link_addr = copy->nest->function->blocks[block->index].link_addr;
 	if (!keeps_flags)
-		op.scratch = free_register(copy->nest, (int32_t)block->index);
+		op.scratch = rw_free_register(copy->nest, (int32_t)block->index);
 	rw_put_ops(copy->pieces, copy->thunks, &op, 1, keeps_flags);
 }
 
@@ -709,7 +660,7 @@ static void put_stub(struct copy *copy, const struct edge_stub *stub)
 		copy->pieces->link_addr = stub->to;
 	rw_label_place(copy->pieces, stub->label);
 	if (count) {
-		ops[0].scratch = free_register(nest, rw_block_at(nest->function, stub->to));
+		ops[0].scratch = rw_free_register(nest, rw_block_at(nest->function, stub->to));
 		rw_put_ops(copy->pieces, copy->thunks, ops, count, needs_flags(copy, stub->to));
 	}
 	if (into)

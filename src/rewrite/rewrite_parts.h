@@ -145,6 +145,10 @@ bool rw_stack_follow(struct rw_nest *nest);
 uint8_t *rw_flags_live(const struct sn_structure *structure, const struct sn_function *function,
 		       struct sn_arena *arena);
 
+/** A register that a block of the function (-1: none) writes before it reads it; -1: none. One that calls need not keep:
+ * nobody finds a caller by it. */
+int8_t rw_free_register(const struct rw_nest *nest, int32_t function_block);
+
 /* ---- induction.c ---- */
 
 /** A register that moves by a constant step once an iteration. */

@@ -173,9 +173,10 @@ static __attribute__((noinline)) void note_stray(const void *block, uint64_t byt
 /* Not before what came before it has happened: the block is ours. */
 static inline uint64_t ticks_after(void)
 {
-	unsigned cpu;
+	uint32_t low, high;
 
-	return __builtin_ia32_rdtscp(&cpu);
+	__asm__ volatile("lfence\n\trdtsc" : "=a"(low), "=d"(high)::"memory");
+	return (uint64_t)high << 32 | low;
 }
 
 static void trace_allocation(const uint64_t *frame, const void *block, uint64_t bytes,

@@ -95,13 +95,16 @@ uint64_t sn_patch_next(struct sn_record_instances *record);
 /** Adds a timing, and keeps some of them. */
 void sn_patch_keep(struct sn_record_bucket *bucket, uint64_t number, uint64_t iterations,
 		   uint64_t cycles);
-/** The time-stamp counter when all before has been done, and the CPU. */
+/** The time-stamp counter when all before has been done, and what tells the CPU from others: the limit of a segment that the
+ * kernel has for it, as a virtual machine may lack rdtscp and rdpid. */
 static inline uint64_t sn_patch_tsc_after_all(uint64_t *cpu)
 {
-	uint32_t low, high, aux;
+	enum { CPU_SEGMENT = 0x7b };
+	uint32_t low, high, limit;
 
-	__asm__ volatile("rdtscp\n\tlfence" : "=a"(low), "=d"(high), "=c"(aux)::"memory");
-	*cpu = aux;
+	__asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(low), "=d"(high)::"memory");
+	__asm__ volatile("lsl %1, %0" : "=r"(limit) : "r"(CPU_SEGMENT) : "cc");
+	*cpu = limit;
 	return (uint64_t)high << 32 | low;
 }
 

@@ -27,8 +27,6 @@ static bool find_state(void)
 
 	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE))
 		return false;
-	if (!__get_cpuid(0x80000001, &a, &b, &c, &d) || !(d & 1u << 27)) /* rdtscp */
-		return false;
 	__asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
 	sn_patches.save_mask = ((uint64_t)high << 32 | low) & SAVED_STATE;
 	sn_patches.save_bytes = 576;
