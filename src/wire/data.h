@@ -130,8 +130,7 @@ struct sn_data_header {
 	_Atomic uint64_t raw_clone_threads;
 	_Atomic uint64_t threads_started;	/* every thread, the main one included */
 	_Atomic uint64_t children_not_followed; /* setuid, 32-bit, static, by --follow */
-	_Atomic uint64_t waits_short;		/* blocking calls below the threshold: number ... */
-	_Atomic uint64_t waits_short_ns;	/* ... and their sum */
+	uint64_t reserved2[2];			/* 0; of older files, two counts that nobody read */
 	_Atomic uint32_t is_paused;		/* bits of enum sn_paused; 0: measuring */
 	_Atomic uint32_t children_forked;	/* each is to bring a file of its own */
 

@@ -9,7 +9,7 @@ NAMES = ("magic version header_bytes chunk_bytes state next_chunk chunks_backed 
          "process_start_ns end_ns end_realtime_ns exit_code mechanism period_ns start_user_ns start_system_ns "
          "end_user_ns end_system_ns end_wait_cpu_ns").split()
 AFTER = ("handler_ns overhead_ns handler_count switch_count raw_clone_threads threads_started "
-         "children_not_followed waits_short waits_short_ns is_paused reserved1 host program job").split()
+         "children_not_followed reserved2 reserved3 is_paused reserved1 host program job").split()
 STARTING, RUNNING, EXITED, EXECED, ABORTED = range(5)
 SAMPLE, OWNER, TIME, CPU, STACK, MAP, UNMAP, THREAD_START, THREAD_ACCOUNT, THREAD_END, WAIT, PACKET, TEXT, EXEC, FORK = \
     range(1, 16)

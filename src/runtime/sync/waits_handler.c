@@ -102,12 +102,7 @@ static void begin_wait(struct sn_thread *self, const struct sn_call *call)
 
 static bool is_too_short(int64_t duration_ns)
 {
-	if (duration_ns >= (int64_t)sn_config.settings.wait_min_ns)
-		return false;
-	atomic_fetch_add_explicit(&sn_header()->waits_short, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&sn_header()->waits_short_ns, (uint64_t)duration_ns,
-				  memory_order_relaxed);
-	return true;
+	return duration_ns < (int64_t)sn_config.settings.wait_min_ns;
 }
 
 /* It was written when it began, and was short after all. */
