@@ -263,14 +263,15 @@ static void loop_part(struct sn_arena *arena, const struct place *places, size_t
 		double first = accesses_before(window, from_ns);
 		double all = accesses_before(window, to_ns) - first;
 
-		if (isinf(to_ns) && !(first > 0))
+		bool is_whole = !(first > 0) &&
+				(isinf(to_ns) || !(all < (double)window->accesses));
+
+		if (is_whole)
 			plays[places[i].index] = window;
-		else if (first > 0 || all < (double)window->accesses)
+		else
 			plays[places[i].index] =
 				all > 0 ? cut(arena, window, (uint64_t)first, (uint64_t)ceil(all))
 					: NULL;
-		else
-			plays[places[i].index] = window;
 	}
 }
 

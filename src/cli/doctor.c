@@ -288,11 +288,11 @@ static void breakpoints_check(struct examination *x)
 {
 	if (sn_breakpoints_fire())
 		row(x, "breakpoints", OK, "", "",
-		    "'sonde search --phase' can watch a function or a line");
+		    "'sonde search --phase' can watch any function or line");
 	else
 		row(x, "breakpoints", LIMITED,
-		    "'sonde search --phase' can watch a heartbeat of the program, no function or line",
-		    "measure on bare metal, or on a virtual machine with debug registers",
+		    "'sonde search --phase' can watch functions and lines where code can be put, and no others",
+		    "name another line, or measure on a machine with debug registers",
 		    "hardware breakpoints can be set, but are never hit");
 }
 

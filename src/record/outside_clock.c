@@ -11,7 +11,7 @@ static const double part_least = 0.25;
 
 void sn_outside_clock_begin(struct sn_outside_clock *clock)
 {
-	*clock = (struct sn_outside_clock){ .part = 1 };
+	*clock = (struct sn_outside_clock){ .part = 1, .part_most = 1 };
 }
 
 static double clamped(double value, double low, double high)
@@ -27,21 +27,22 @@ void sn_outside_clock_look(struct sn_outside_clock *clock, uint64_t counted_ns, 
 
 	clock->looked_count_ns = counted_ns;
 	clock->part = 1;
-	if (used_ns + slack_ns >= counted_ns)
+	if (used_ns + slack_ns >= counted_ns &&
+	    (clock->part_most <= 1 || counted_ns + slack_ns >= used_ns || !counted_ns))
 		return;
 	double share = (double)used_ns / (double)counted_ns;
 	double ahead = (double)clock->told_ns + share * pending - (double)used_ns;
 	double horizon = since > HORIZON_NS ? since : HORIZON_NS;
-	clock->part = clamped(share - ahead / horizon, part_least, 1);
+	clock->part = clamped(share - ahead / horizon, part_least, clock->part_most);
 }
 
 void sn_outside_clock_end(struct sn_outside_clock *clock, uint64_t counted_ns, uint64_t used_ns)
 {
 	double pending = (double)(counted_ns - clock->told_count_ns);
 
-	clock->part = pending > 0
-			      ? clamped(((double)used_ns - (double)clock->told_ns) / pending, 0, 1)
-			      : 1;
+	clock->part = pending > 0 ? clamped(((double)used_ns - (double)clock->told_ns) / pending, 0,
+					    clock->part_most)
+				  : 1;
 }
 
 uint64_t sn_outside_clock_tell(struct sn_outside_clock *clock, uint64_t count_ns)

@@ -18,6 +18,8 @@ enum {
 	RING_ORDER = 8,
 	SWITCHES_PER_CPU_SECOND = 3000, /* as in the runtime */
 	SWITCHES_LEAST = 300,
+	/* so many times its counts may a process that switches as often have used (chosen) */
+	PART_MOST = 3,
 };
 
 /* Voluntary ones: a thread that is preempted does not switch because of what it does. */
@@ -103,6 +105,7 @@ void sn_outside_cpus_open(struct sn_outside *o)
 		sn_outside_say(o, &text);
 		return;
 	}
+	o->clock.part_most = PART_MOST;
 	for (size_t i = 0; i < o->threads.count; i++)
 		if (!o->threads.items[i]->has_ended)
 			sn_outside_thread_only_count(o, o->threads.items[i]);

@@ -161,7 +161,8 @@ static void put_insn(struct rw_pieces *pieces, const struct rw_insn *insn)
 	}
 }
 
-static void put_point(struct rw_plan *plan, const struct point *point)
+/* `tells`: the runtime is called, else the arrival is counted. */
+static void put_point(struct rw_plan *plan, const struct point *point, bool tells)
 {
 	struct rw_pieces *pieces = &plan->pieces;
 	struct rw_patch patch = { .patch = { .link_addr = point->site, .length = JUMP_BYTES },
@@ -174,7 +175,10 @@ static void put_point(struct rw_plan *plan, const struct point *point)
 	sn_vec_push(&plan->patches.patches, patch);
 	rw_label_place(pieces, patch.label);
 	pieces->link_addr = point->site;
-	put_count(pieces);
+	if (tells)
+		rw_put_told(pieces, &plan->thunks, (uint32_t)plan->patches.patches.count - 1);
+	else
+		put_count(pieces);
 	for (size_t i = 0; i < point->nest.insns.count; i++)
 		put_insn(pieces, &point->nest.insns.items[i]);
 	pieces->link_addr = point->end;
@@ -184,24 +188,75 @@ static void put_point(struct rw_plan *plan, const struct point *point)
 		RW_PUT(pieces, 0xcc); /* a label needs a piece */
 }
 
-const char *sn_rewriter_point(struct sn_rewriter *rewriter, const struct sn_function *function,
-			      uint64_t link_addr, struct sn_text *out)
+static const char *add_point(struct rw_plan *plan, struct sn_rewriter *rewriter,
+			     const struct sn_function *function, uint64_t link_addr, bool tells)
 {
 	struct point point = { .nest = { .rewriter = rewriter, .function = function },
 			       .site = link_addr };
 	const char *why = rw_function_refusal(function);
-	struct rw_plan plan;
 
 	if (!why)
 		why = read_site(&point);
 	if (!why)
 		why = check_entries(&point);
-	if (!why) {
-		rw_plan_begin(&plan);
-		put_point(&plan, &point);
-		rw_plan_write(&plan, rewriter, out);
-		rw_plan_end(&plan);
-	}
+	if (!why)
+		put_point(plan, &point, tells);
 	sn_vec_free(&point.nest.insns);
+	return why;
+}
+
+const char *sn_rewriter_point(struct sn_rewriter *rewriter, const struct sn_function *function,
+			      uint64_t link_addr, struct sn_text *out)
+{
+	struct rw_plan plan;
+	const char *why;
+
+	rw_plan_begin(&plan);
+	why = add_point(&plan, rewriter, function, link_addr, false);
+	if (!why)
+		rw_plan_write(&plan, rewriter, out);
+	rw_plan_end(&plan);
+	return why;
+}
+
+static bool meets_another(const struct rw_plan *plan)
+{
+	const struct rw_patch *last = &sn_vec_last(&plan->patches.patches);
+
+	for (size_t i = 0; i + 1 < plan->patches.patches.count; i++) {
+		uint64_t other = plan->patches.patches.items[i].patch.link_addr;
+
+		if (other < last->patch.link_addr + JUMP_BYTES &&
+		    last->patch.link_addr < other + JUMP_BYTES)
+			return true;
+	}
+	return false;
+}
+
+const char *sn_rewriter_told_points(struct sn_rewriter *rewriter, const uint64_t *link_addrs,
+				    size_t count, struct sn_text *out)
+{
+	static const uint64_t mark = 1;
+	struct rw_plan plan;
+	const char *why = NULL;
+
+	rw_plan_begin(&plan);
+	for (size_t i = 0; i < count && !why; i++) {
+		const struct sn_function *function =
+			sn_structure_function_at(rewriter->structure, link_addrs[i]);
+
+		if (!function) {
+			why = "no function of the file is there";
+			break;
+		}
+		sn_function_prepare(rewriter->structure, function, SN_PREPARE_CODE);
+		why = add_point(&plan, rewriter, function, link_addrs[i], true);
+		if (!why && meets_another(&plan))
+			why = "two of its places are too near each other";
+	}
+	sn_text_add_bytes(&plan.tables, (const char *)&mark, sizeof(mark));
+	if (!why)
+		rw_plan_write(&plan, rewriter, out);
+	rw_plan_end(&plan);
 	return why;
 }

@@ -61,6 +61,13 @@ size_t sn_rewriter_plan(struct sn_rewriter *rewriter, const struct sn_loop *cons
 const char *sn_rewriter_point(struct sn_rewriter *rewriter, const struct sn_function *function,
 			      uint64_t link_addr, struct sn_text *out);
 
+/**
+ * The plan that tells the runtime of arrivals at the instructions at these addresses (wire/plan.h), patches in their order; each as
+ * with sn_rewriter_point, and refused like that.
+ */
+const char *sn_rewriter_told_points(struct sn_rewriter *rewriter, const uint64_t *link_addrs,
+				    size_t count, struct sn_text *out);
+
 /** A heartbeat that is to be inserted. */
 struct sn_inserted_beat {
 	const struct sn_function *function; /* prepared: SN_PREPARE_ALL */

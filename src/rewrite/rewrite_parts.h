@@ -262,6 +262,9 @@ void rw_put_ops(struct rw_pieces *pieces, const struct rw_thunks *thunks, const 
 void rw_put_full(struct rw_pieces *pieces, const struct rw_thunks *thunks, uint32_t plan_index,
 		 int32_t on, int32_t off);
 
+/** Calls the runtime with the index of a point; every register and the flags are as before. */
+void rw_put_told(struct rw_pieces *pieces, const struct rw_thunks *thunks, uint32_t index);
+
 /** The flags on the stack, below the red zone, and back. */
 void rw_put_flags_pushed(struct rw_pieces *pieces);
 void rw_put_flags_popped(struct rw_pieces *pieces);

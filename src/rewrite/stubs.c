@@ -577,3 +577,14 @@ void rw_put_full(struct rw_pieces *pieces, const struct rw_thunks *thunks, uint3
 	put_registers_restored(pieces, true);
 	rw_put_jump(pieces, 0, off, false);
 }
+
+void rw_put_told(struct rw_pieces *pieces, const struct rw_thunks *thunks, uint32_t index)
+{
+	uint8_t load[] = { 0xb9, 0, 0, 0, 0 }; /* mov ecx, index */
+
+	memcpy(load + 1, &index, sizeof(index));
+	put_registers_saved(pieces, true);
+	rw_put(pieces, load, sizeof(load));
+	rw_put_call(pieces, thunks->label[SN_PLAN_CALL_FULL]);
+	put_registers_restored(pieces, true);
+}

@@ -19,6 +19,9 @@
  * So does a copy that records: it writes the words of wire/accesses.h to where the thread's word says,
  * and calls SN_PLAN_CALL_FULL when as many arrivals at headers as the thread's units have come.
  *
+ * A plan of points has no loops. Its code counts arrivals (SN_PLAN_WORD_VISITS); or, where it has tables, it tells of them: it
+ * calls FULL with the index of the patch in rcx.
+ *
  * A plan of counts has no loops: each entry is some blocks of a function, whose code adds 1 to the block's
  * executions in the thread's record (SN_PLAN_SLOT, made by FIRST) each time.
  *
@@ -53,7 +56,8 @@ enum {
 enum sn_plan_kind {
 	SN_PLAN_HAS_VARIANTS = 1,
 	SN_PLAN_HAS_RECORDERS = 2,
-	SN_PLAN_HAS_POINT = 4, /* no loops: a patch leads to code that counts arrivals */
+	SN_PLAN_HAS_POINT =
+		4, /* no loops: patches lead to code that counts arrivals, or tells of them */
 };
 
 /** What the thunks call, in the order of the header's `calls`. Heartbeats call it without thunks, with rdi and rsi in place of rcx

@@ -484,7 +484,10 @@ t.equal({row['reason'] for row in t.show('causal', experiment='x-beside')['rows'
 run = t.run('causal', '--force', '-o', 'x-call', '--latency', 'visited..longer', '--target', 'work', '--max-time', '3', '--runs', '2', '--', beside)
 t.check("at 'visited' would slow work+0x0, so it is watched at beside.c:" in run.stderr and ' in main' in run.stderr, 'unless its only call can be watched', run.stderr)
 t.check("at 'longer' would slow work+0x0, so it is watched at longer+0x37" in run.stderr, 'or its own code further on', run.stderr)
-t.check('was never reached' not in run.stderr, 'which counts', run.stderr)
+if t.breakpoints_fire():
+    t.check('was never reached' not in run.stderr, 'which counts', run.stderr)
+else:
+    t.skip('which counts', 'this machine never hits hardware breakpoints')
 run = t.run('causal', '-o', 'x-apart', '--progress', 'apart', '--target', 'work', '--max-time', '1', '--', beside)
 t.check('shares a line' not in run.stderr, 'in a line of its own it is not', run.stderr)
 
@@ -971,7 +974,7 @@ BOTH = ('sh', '-c', f'./changed turn $0 & {one_of_two} other $0; wait')
 recorded('one-of-two', 'sh', '-c', f'{one_of_two} turn $0', '20')
 run = t.run('causal', '--force', '--from', 'x-one-of-two', '--progress', 'turn', '--target', 'hot', '--speedups', '100', '--max-time', '20', '--runs', '1', '--', *BOTH, '100')
 t.equal(code.count(b'\xb8\x44\x33\x22\x11'), 1, 'the place is changed once')
-if 'hardware' in run.stderr:
+if 'hardware' in run.stderr or not t.breakpoints_fire():
     t.skip('a process whose place is other code', 'this machine gives no hardware breakpoints')
 else:
     t.check(sum(int(row[5]) for row in trials('x-one-of-two').get('trial', [])) > 0, 'a process whose place is other code counts arrivals by a breakpoint', run.stderr)

@@ -12,9 +12,6 @@
 
 #include "runtime/core/signals.h"
 
-/* in sig_data: tells them from the clock's */
-#define COOKIE 0x736f6e6562000000ULL
-
 enum { SECOND_NS = 1000000000, INT3 = 0xcc };
 
 static const char REFUSED[] =
@@ -23,14 +20,20 @@ static const char REFUSED[] =
 static const char TOO_OFTEN[] =
 	"a watched place is reached over 400 times a second, too often for a breakpoint: it is "
 	"watched no more";
+static const char CODE_TOO_OFTEN[] =
+	"a watched place is reached over 1000 times a second in a thread, too often for a signal each time: it is "
+	"watched no more";
 
 /* Of the process, and of its children by fork. `generation` changes with each. */
 static struct {
 	_Atomic uint64_t load_addr; /* 0: none */
 	_Atomic(sn_breakpoint_reached) reached;
 	_Atomic uint32_t generation;
-	_Atomic uint32_t is_deaf; /* some thread came too often */
+	_Atomic uint32_t is_deaf;  /* some thread came too often */
+	_Atomic uint32_t is_coded; /* code tells, and not the processor */
 } points[SN_BREAKPOINTS_MAX];
+/* Where code stands that tells of arrivals. */
+static uint64_t coded[SN_BREAKPOINTS_MAX];
 static _Atomic uint32_t generation_of_all;
 
 static void close_one(struct sn_thread_breakpoint *own)
@@ -56,7 +59,7 @@ static bool open_one(struct sn_thread_breakpoint *own, unsigned which, uint32_t 
 		.exclude_hv = 1,
 		.sigtrap = 1,
 		.remove_on_exec = 1,
-		.sig_data = COOKIE | which,
+		.sig_data = SN_BREAKPOINT_COOKIE | which,
 	};
 	long fd = SYS(perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -74,9 +77,28 @@ static bool open_one(struct sn_thread_breakpoint *own, unsigned which, uint32_t 
 	return own->page != NULL;
 }
 
+void sn_breakpoint_has_code(uint64_t load_addr, uint32_t number)
+{
+	if (number < SN_BREAKPOINTS_MAX)
+		coded[number] = load_addr;
+}
+
+/* The code may stand behind an endbr64 at the address. */
+static uint32_t code_at(uint64_t load_addr)
+{
+	enum { ENDBR_BYTES = 4 };
+
+	for (uint32_t i = 0; i < SN_BREAKPOINTS_MAX; i++)
+		if (coded[i] && (coded[i] == load_addr || coded[i] == load_addr + ENDBR_BYTES))
+			return i + 1;
+	return 0;
+}
+
 int sn_breakpoint_set(uint64_t load_addr, sn_breakpoint_reached reached)
 {
-	if (sn_config.is_traced)
+	uint32_t code = code_at(load_addr);
+
+	if (sn_config.is_traced && !code)
 		return -1;
 	for (int i = 0; i < SN_BREAKPOINTS_MAX; i++) {
 		uint64_t none = 0;
@@ -84,6 +106,9 @@ int sn_breakpoint_set(uint64_t load_addr, sn_breakpoint_reached reached)
 		if (!atomic_compare_exchange_strong(&points[i].load_addr, &none, load_addr))
 			continue;
 		atomic_store(&points[i].reached, reached);
+		atomic_store(&points[i].is_coded, code != 0);
+		if (code)
+			atomic_store(&sn_breakpoint_of_code[code - 1], (uint32_t)i + 1);
 		atomic_store(&points[i].generation, atomic_fetch_add(&generation_of_all, 1) + 1);
 		return i;
 	}
@@ -111,7 +136,8 @@ bool sn_breakpoints_follow(struct sn_thread *self)
 			continue;
 		own->generation = generation;
 		close_one(own);
-		if (atomic_load(&points[i].load_addr) && !open_one(own, i, 1))
+		if (atomic_load(&points[i].load_addr) && !atomic_load(&points[i].is_coded) &&
+		    !open_one(own, i, 1))
 			are_open = false;
 	}
 	if (!are_open)
@@ -161,6 +187,41 @@ static void reach(struct sn_thread *self, unsigned which)
 	sn_leave(self);
 }
 
+/* ---- by code (coded_handler.c) ---- */
+
+/* Too many are told no more: the code goes on without a signal. */
+static void reach_by_code(struct sn_thread *self, unsigned which)
+{
+	struct sn_thread_breakpoint *own = &self->breakpoints[which];
+	sn_breakpoint_reached reached = atomic_load(&points[which].reached);
+	int64_t now_ns = sn_now_ns();
+
+	if (!sn_enter(self))
+		return;
+	if (now_ns - own->window_ns > SECOND_NS) {
+		own->window_ns = now_ns;
+		own->arrivals = 0;
+	}
+	if (++own->arrivals > SN_BREAKPOINT_CODE_RATE) {
+		for (unsigned i = 0; i < SN_BREAKPOINTS_MAX; i++)
+			if (atomic_load(&sn_breakpoint_of_code[i]) == which + 1)
+				atomic_store(&sn_breakpoint_of_code[i], 0);
+		atomic_store(&points[which].is_deaf, 1);
+		sn_warn(CODE_TOO_OFTEN);
+	}
+	if (reached)
+		reached(self, which, 1);
+	sn_leave(self);
+}
+
+static bool is_by_code(const siginfo_t *info)
+{
+	uint64_t value = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
+
+	return info->si_code == SI_QUEUE && info->si_pid == (pid_t)SYS(getpid) &&
+	       (value & ~(uint64_t)(SN_BREAKPOINTS_MAX - 1)) == SN_BREAKPOINT_COOKIE;
+}
+
 /* The processor's trap may reach the program beside the event's signal: as TRAP_HWBKPT, or as
  * TRAP_BRKPT where no int3 is. */
 static bool is_stray(const siginfo_t *info, const void *context)
@@ -181,7 +242,13 @@ bool sn_breakpoint_take(const siginfo_t *info, const void *context)
 	uint64_t data = sn_trap_data(info);
 	struct sn_thread *self = sn_self;
 
-	if ((data & ~(uint64_t)(SN_BREAKPOINTS_MAX - 1)) != COOKIE)
+	if (is_by_code(info)) {
+		if (self && sn_is_active())
+			reach_by_code(self, (uint64_t)(uintptr_t)info->si_value.sival_ptr &
+						    (SN_BREAKPOINTS_MAX - 1));
+		return true;
+	}
+	if ((data & ~(uint64_t)(SN_BREAKPOINTS_MAX - 1)) != SN_BREAKPOINT_COOKIE)
 		return is_stray(info, context);
 	if (self && sn_is_active())
 		reach(self, (unsigned)(data & (SN_BREAKPOINTS_MAX - 1)));

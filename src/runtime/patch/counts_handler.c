@@ -5,6 +5,8 @@
  */
 #include "runtime/patch/patch.h"
 
+#include "runtime/core/breakpoints.h"
+
 enum {
 	COST_CYCLES = 400,  /* of a timed instance */
 	BUDGET_PARTS = 100, /* which may be a hundredth of what the loop takes: loops nest */
@@ -108,6 +110,12 @@ uint64_t sn_patch_first(uint64_t loop)
 		sn_patch_words.table[loop].record = (uint64_t)record;
 	sn_leave(self);
 	return (uint64_t)record;
+}
+
+uint64_t sn_patch_reached(uint64_t point)
+{
+	sn_breakpoint_by_code((uint32_t)point);
+	return 0;
 }
 
 /* From 1 to twice the mean, so that instances that take turns in whatever way are met alike. */

@@ -88,6 +88,8 @@ void sn_patch_intern(uint32_t first);
 
 /* counts_handler.c: called by the copies */
 uint64_t sn_patch_first(uint64_t loop);
+/** A thread arrives at a point that tells of it. Gives 0. */
+uint64_t sn_patch_reached(uint64_t point);
 /** Gives the code of the variant that is to run in the loop's place, or 0. */
 uint64_t sn_patch_begin(struct sn_record_instances *record, uint64_t stack_pointer);
 void sn_patch_end(struct sn_record_instances *record, uint64_t stack_pointer);

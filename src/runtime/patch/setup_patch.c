@@ -6,6 +6,7 @@
 #include "runtime/patch/patch.h"
 #include "runtime/patch/place.h"
 
+#include "runtime/core/breakpoints.h"
 #include "runtime/core/signals.h"
 
 #include <cpuid.h>
@@ -124,9 +125,22 @@ static void note_module(const struct sn_place *module)
 	atomic_store_explicit(&sn_patches.module_count, number + 1, memory_order_release);
 }
 
+/* A plan of points that tell of arrivals, instead of counting them. */
+static bool is_telling(const struct sn_plan *plan)
+{
+	return !plan->header->loop_count && plan->header->table_bytes;
+}
+
+static void note_points(const struct sn_place *module)
+{
+	for (uint32_t i = 0; i < module->plan.header->patch_count; i++)
+		sn_breakpoint_has_code(module->info->dlpi_addr + module->plan.patches[i].link_addr,
+				       i);
+}
+
 static void patch_module(struct sn_place *module, bool is_program)
 {
-	const struct sn_place_calls calls = {
+	struct sn_place_calls calls = {
 		{ (void *)sn_patch_first,
 		  sn_patches.has_callers ? (void *)sn_patch_begin_by_path : (void *)sn_patch_begin,
 		  (void *)sn_patch_end, (void *)sn_patch_next, (void *)sn_trace_full,
@@ -134,6 +148,8 @@ static void patch_module(struct sn_place *module, bool is_program)
 		(int64_t)((uintptr_t)&sn_patch_words - (uintptr_t)__builtin_thread_pointer())
 	};
 
+	if (is_telling(&module->plan))
+		calls.call[SN_PLAN_CALL_FULL] = (void *)sn_patch_reached;
 	if (sn_patches.module_count == SN_PATCH_MODULES_MAX ||
 	    module->plan.header->loop_count > sn_patches.capacity - sn_patches.loop_count) {
 		sn_warn("the plans have more loops than can be counted: some are not");
@@ -153,6 +169,8 @@ static void patch_module(struct sn_place *module, bool is_program)
 		return;
 	}
 	note_module(module);
+	if (is_telling(&module->plan))
+		note_points(module);
 }
 
 /* A library that was closed and is there again: at the place where it was its copies fit. True: it needs no

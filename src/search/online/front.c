@@ -145,17 +145,19 @@ static sn_status nothing_measured(const struct sn_online_front *f, struct sn_err
 			"search: interrupted before '%s' was watched, so nothing was measured",
 			name);
 	if (!end->is_found)
-		return sn_error_set(err, SN_ERR_NO_DATA,
-				    "search: no process could watch for '%s': the program did not "
-				    "start, or no hardware breakpoint can be had here (a debugger "
-				    "has them, or perf_event_open is refused)",
-				    name);
+		return sn_error_set(
+			err, SN_ERR_NO_DATA,
+			"search: no process could watch for '%s': the program did not "
+			"start, or neither code can be put there nor a hardware breakpoint be "
+			"had (a debugger has them, or perf_event_open is refused)",
+			name);
 	if (end->is_deaf)
 		return sn_error_set(
 			err, SN_ERR_NO_DATA,
-			"search: '%s' is passed over 400 times a second, too often to be watched; name a "
+			"search: '%s' is passed over %d times a second, too often to be watched; name a "
 			"place that is passed less often%s%s",
-			name, f->phase.outer.length ? ", as the loop around it: --phase " : "",
+			name, f->phase.plan_bytes.length ? 1000 : 400,
+			f->phase.outer.length ? ", as the loop around it: --phase " : "",
 			f->phase.outer.length ? f->phase.outer.chars : "");
 	if (!end->executions && end->is_reached)
 		return sn_error_set(
@@ -289,6 +291,7 @@ sn_status sn_online_phases_at(const struct sn_online_options *options, struct sn
 	f->phase = *phase;
 	*phase = (struct sn_phase){ 0 };
 	record.is_monitored = true;
+	sn_phase_watch(&f->phase, &record);
 	sn_traced_add(options->program, &record);
 	sn_traced_add_switched(&record, options->budget);
 	record.prepared = agent_begin;

@@ -101,8 +101,8 @@ static sn_status nothing_measured(const struct sn_hosts *h, struct sn_error *err
 	if (!is_found)
 		return sn_error_set(
 			err, SN_ERR_NO_DATA,
-			"search: no process could watch for '%s'; a hardware breakpoint "
-			"may be refused there",
+			"search: no process could watch for '%s': neither could code be put there, nor "
+			"a hardware breakpoint be had",
 			name);
 	return sn_error_set(err, SN_ERR_NO_DATA,
 			    "search: no execution of '%s' could be measured; %u had passed in all: "

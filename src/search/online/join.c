@@ -56,6 +56,8 @@ static int program_run(struct joining *j, const char *folder)
 		record.key = key.chars;
 		if (j->has_agents) {
 			record.is_monitored = true;
+			(void)sn_phase_plan(&j->phase);
+			sn_phase_watch(&j->phase, &record);
 			sn_traced_add(j->options->program, &record);
 			sn_traced_add_switched(&record, j->options->budget);
 			record.prepared = prepared;

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "machine/breakpoints.h"
 #include "search/online/hosts_parts.h"
 #include "search/online/parts.h"
 
@@ -70,18 +69,6 @@ void sn_online_progress_begin(struct sn_progress *progress, struct sn_text *word
 	sn_text_addf(words, "start %u runs (%s)", start, what);
 	sn_progress_begin_timed(progress, words->chars,
 				first ? fmax(0, (double)first->elapsed_ns / 1e9) : 0);
-}
-
-sn_status sn_online_phase_check(const struct sn_phase *phase, struct sn_error *err)
-{
-	if (phase->boundary.kind == SN_MONITOR_BOUNDARY_BEAT || sn_breakpoints_fire())
-		return SN_OK;
-	return sn_error_set(
-		err, SN_ERR_UNSUPPORTED,
-		"search: '%s' cannot be watched: this machine lets hardware breakpoints be set, and they are "
-		"never hit (most likely a virtual machine without debug registers). A heartbeat of the "
-		"program can be a phase here, and without --phase the whole program is searched",
-		phase->name.chars);
 }
 
 void sn_online_free(struct sn_online *online)

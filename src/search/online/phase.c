@@ -449,4 +449,6 @@ void sn_phase_free(struct sn_phase *phase)
 	sn_text_free(&phase->module);
 	sn_text_free(&phase->file);
 	sn_text_free(&phase->outer);
+	sn_text_free(&phase->plan_id);
+	sn_text_free(&phase->plan_bytes);
 }

@@ -5,6 +5,7 @@
 #define SN_SEARCH_ONLINE_PHASE_H
 
 #include "base/text.h"
+#include "record/record.h"
 #include "search/monitor/mri.h"
 
 struct sn_phase {
@@ -13,6 +14,9 @@ struct sn_phase {
 	struct sn_text outer; /* what is passed less often, as a phase is named; "": not known */
 	uint32_t line;	      /* 0: unknown */
 	int exit_code;	      /* where there is no phase: 126, 127 if there is no program */
+	/* code that tells of arrivals, of places where it can be; its parts are the texts */
+	struct sn_record_plan plan;
+	struct sn_text plan_id, plan_bytes;
 };
 
 /**
@@ -29,6 +33,11 @@ sn_status sn_phase_find(const char *program, const char *wanted, struct sn_phase
 /** The phase that an address of a module bounds, by this name. The caller frees in any case. */
 sn_status sn_phase_at(const char *name, const char *module, uint64_t link_addr,
 		      struct sn_phase *out, struct sn_error *err);
+/** Plans code that tells of arrivals at the phase's places (wire/plan.h). Why none can be there, as what follows "because": then
+ * breakpoints of the processor do; NULL: it is planned, or the phase is a heartbeat. */
+const char *sn_phase_plan(struct sn_phase *phase);
+/** Lets a recording put that code into the program, if there is any. Borrows the phase. */
+void sn_phase_watch(const struct sn_phase *phase, struct sn_record_options *record);
 void sn_phase_free(struct sn_phase *phase);
 
 #endif

@@ -20,8 +20,9 @@ static bool is_known(const struct sn_prop_diags *diags, struct sn_prop_pos pos, 
 	return false;
 }
 
-static void add(struct sn_prop_diags *diags, struct sn_prop_pos pos, bool is_warning,
-		const char *format, va_list args)
+__attribute__((format(printf, 4, 0))) static void add(struct sn_prop_diags *diags,
+						      struct sn_prop_pos pos, bool is_warning,
+						      const char *format, va_list args)
 {
 	struct sn_prop_diag diag = { .pos = pos,
 				     .order = diags->items.count,

@@ -63,3 +63,19 @@ TEST(what_no_event_counted_raises_nothing)
 	sn_outside_clock_end(&clock, 110 * MS, 500 * MS);
 	CHECK_INT(sn_outside_clock_tell(&clock, 10 * MS), 10 * MS);
 }
+
+TEST(what_switching_took_is_told_where_it_may_be)
+{
+	struct sn_outside_clock clock;
+	uint64_t told = 0;
+
+	sn_outside_clock_begin(&clock);
+	clock.part_most = 3;
+	for (uint64_t ms = 10; ms <= 1000; ms += 10) {
+		sn_outside_clock_look(&clock, ms * 7 * MS / 10, ms * MS, 10 * MS);
+		told += sn_outside_clock_tell(&clock, 7 * MS);
+	}
+	sn_outside_clock_end(&clock, 710 * MS, 1000 * MS);
+	told += sn_outside_clock_tell(&clock, 10 * MS);
+	CHECK(told > 990 * MS && told < 1010 * MS);
+}
