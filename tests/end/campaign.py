@@ -225,9 +225,9 @@ told = [t.run('report', cwd='lone').stderr, t.run('show', 'functions', 'bad').st
 t.check('but a campaign' in told[0] and 'is a campaign, not an experiment' in told[1],
         'who asks a campaign for an experiment is told of its runs', told)
 done = next(r['experiment'] for r in status('bad')['runs'] if r['state'] == 'done' and r['experiment'])
-told = [t.run('show', 'global', 'bad').stderr, t.run('show', 'global', f'bad/{done}.err').stderr]
+told = [t.run('show', 'functions', 'bad').stderr, t.run('show', 'global', f'bad/{done}.err').stderr]
 named = re.search(r"such as '([^']+)'", told[0])
-t.check(named and t.run('show', 'global', named[1]).returncode == 0 and 'is what a run wrote' in told[1],
+t.check(named and t.run('show', 'functions', named[1]).returncode == 0 and 'is what a run wrote' in told[1],
         'and which one the same command takes; what a run wrote is no experiment', told)
 again = t.run('campaign', 'resume', 'bad', '--retry', '2')
 t.check(len([r for r in status('bad')['runs'] if r['configuration'] == 'asks; rm -rf /']) == 3 and

@@ -257,7 +257,7 @@ def fronts():
     run = t.run('collect', '-n', '-h', 'page-faults', program)
     t.check(run.returncode == 0 and 'event page-faults: a sample in 101' in run.stdout and 'nothing was run' in run.stdout,
             'collect -n and record --dry-run say what would be measured', run.stdout, run.stderr)
-    for words, said in ((['-j', 'on'], 'Java'), (['-c', 'on'], 'vprof'), (['-r', 'race'], 'races'), (['-p', 'fast'], '-p takes'),
+    for words, said in ((['-j', 'on'], 'Java'), (['-c', 'static'], 'sonde structure'), (['-r', 'race'], 'races'), (['-p', 'fast'], '-p takes'),
                         (['-t', '5-2'], '-t takes'), (['-h', '1000,dcm'], 'names no counter'), (['-F', 'some'], '-F takes')):
         run = t.run('collect', *words, program)
         t.check(run.returncode == 125 and said in run.stderr and run.stdout == '', f'collect {" ".join(words)} is refused', run.stderr)

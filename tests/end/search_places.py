@@ -177,6 +177,9 @@ def never(t):
 
 def main():
     t = Test()
+    if not t.breakpoints_fire():  # code cannot be put at each line
+        t.skip('a phase at any line', 'this machine never hits hardware breakpoints')
+        t.done()
     for level in '02':
         app = all_lines(t, level)
     inlined(t)

@@ -74,9 +74,11 @@ static bool constant(const struct sn_property *property, const struct sn_expr *e
 static void confidence_check(struct sn_prop_diags *diags, struct sn_prop_pos pos, double value)
 {
 	if (value < 0 || value > 1)
-		sn_prop_report(diags, pos,
-			       "a confidence is a share from 0 to 1, and this is always %.6g",
-			       value);
+		sn_prop_warn(
+			diags, pos,
+			"a confidence is a share from 0 to 1, and this is always %.6g, which counts "
+			"as %d",
+			value, value > 1);
 	else
 		sn_prop_warn(
 			diags, pos,

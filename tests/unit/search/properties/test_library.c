@@ -104,14 +104,19 @@ TEST(a_metric_needs_sources_that_there_are)
 
 TEST(a_confidence_is_no_constant_and_a_severity_a_share)
 {
-	check_error("property A() { condition 1 > 0; confidence 5; severity 1; }", 1,
-		    "f:1:44: error: a confidence is a share from 0 to 1, and this is always 5");
-	check_error("param p = 2; property A() { let a = -p; let b = a + least(1, 4) / 2;\n"
-		    "condition 1 > 0; confidence b; severity 1; }",
-		    1,
-		    "f:2:29: error: a confidence is a share from 0 to 1, and this is always -1.5");
-	check_error("property A() { condition a: 1 > 0; confidence max(a -> 1.5); severity 1; }", 1,
-		    "f:1:56: error: a confidence is a share from 0 to 1, and this is always 1.5");
+	check_warning(
+		"property A() { condition 1 > 0; confidence 5; severity 1; }",
+		"f:1:44: warning: a confidence is a share from 0 to 1, and this is always 5, which "
+		"counts as 1");
+	check_warning(
+		"param p = 2; property A() { let a = -p; let b = a + least(1, 4) / 2;\n"
+		"condition 1 > 0; confidence b; severity 1; }",
+		"f:2:29: warning: a confidence is a share from 0 to 1, and this is always -1.5, "
+		"which counts as 0");
+	check_warning(
+		"property A() { condition a: 1 > 0; confidence max(a -> 1.5); severity 1; }",
+		"f:1:56: warning: a confidence is a share from 0 to 1, and this is always 1.5, "
+		"which counts as 1");
 	check_warning(
 		"property A() { condition 1 > 0; confidence 0.9; severity 1; }",
 		"f:1:44: warning: the confidence is 0.9 whatever was measured; confidence(METRIC) "
