@@ -263,8 +263,7 @@ static void loop_part(struct sn_arena *arena, const struct place *places, size_t
 		double first = accesses_before(window, from_ns);
 		double all = accesses_before(window, to_ns) - first;
 
-		bool is_whole = !(first > 0) &&
-				(isinf(to_ns) || !(all < (double)window->accesses));
+		bool is_whole = !(first > 0) && (isinf(to_ns) || !(all < (double)window->accesses));
 
 		if (is_whole)
 			plays[places[i].index] = window;
