@@ -47,7 +47,7 @@ for settings in ('', 'wait=0;'):
 run = collected('breaks')
 t.equal((run.returncode, run.stdout), (0, '2 traps, 0 steps\n'), "a program with a breakpoint has its own traps, and no others")
 parent, child = sorted(read_folder('data'), key=lambda d: d.start_ns)
-if any('no hardware breakpoint' in warning for warning in parent.warnings()):
+if any('no hardware breakpoint' in warning for warning in parent.warnings()) or not t.breakpoints_fire():
     t.skip('a place that is watched', 'this machine gives no hardware breakpoints')
 else:
     t.equal(sums(parent, 'arrivals', 0) + sums(parent, 'arrivals', 1), [(1, 7), (1, 5)], 'each thread reached the place so often')
