@@ -54,6 +54,24 @@ static uint32_t stack_take(struct reducer *r, uint32_t number)
 	return r->stack_of[number] - 1;
 }
 
+/* In the order that they have in e, whichever is met first: a reduced experiment names them by the same rule. */
+static void stacks_take(struct reducer *r)
+{
+	const struct sn_experiment *e = r->e;
+	bool *is_used = sn_alloc_zeroed(e->stacks.count + 1, sizeof(*is_used));
+
+	for (size_t i = 0; i < e->samples.count; i++)
+		if (e->samples.items[i].stack < e->stacks.count)
+			is_used[e->samples.items[i].stack] = true;
+	for (size_t i = 0; i < e->waits.count; i++)
+		if (e->waits.items[i].stack < e->stacks.count)
+			is_used[e->waits.items[i].stack] = true;
+	for (uint32_t s = 0; s < e->stacks.count; s++)
+		if (is_used[s])
+			stack_take(r, s);
+	free(is_used);
+}
+
 /* ---- samples ---- */
 
 static size_t place_of(const struct sn_sample *sample, uint32_t stack)
@@ -257,6 +275,7 @@ struct sn_experiment *sn_reduce(const struct sn_experiment *e)
 		sn_vec_push(&r.out->processes, e->processes.items[i]);
 	for (size_t i = 0; i < e->threads.count; i++)
 		sn_vec_push(&r.out->threads, e->threads.items[i]);
+	stacks_take(&r);
 	samples_reduce(&r);
 	waits_reduce(&r);
 	sn_map_free(&r.wait_place);

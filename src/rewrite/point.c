@@ -39,7 +39,16 @@ static bool is_jcc(const struct rw_insn *insn)
 	       (insn->bytes[0] == 0x0f && (insn->bytes[1] & 0xf0) == 0x80);
 }
 
-static const char *check_insn(const struct rw_insn *insn)
+/* A call takes all of the jump's bytes that are left, so nothing returns among them. */
+static const char *check_call(const struct point *point, const struct rw_insn *insn)
+{
+	bool is_inside = insn->target_link_addr > point->site &&
+			 insn->target_link_addr < point->site + JUMP_BYTES;
+
+	return insn->length < JUMP_BYTES || is_inside ? "it has a call that cannot be moved" : NULL;
+}
+
+static const char *check_insn(const struct point *point, const struct rw_insn *insn)
 {
 	switch (insn->flow) {
 	case SN_FLOW_NEXT:
@@ -48,8 +57,10 @@ static const char *check_insn(const struct rw_insn *insn)
 		return NULL;
 	case SN_FLOW_BRANCH:
 		return is_jcc(insn) ? NULL : "it has a jump that cannot be moved";
+	case SN_FLOW_CALL:
+		return check_call(point, insn);
 	default:
-		return "it has a call or an indirect jump";
+		return "it has an indirect call or jump";
 	}
 }
 
@@ -90,7 +101,7 @@ static const char *read_site(struct point *point)
 			point->site = point->end += length;
 			continue;
 		}
-		if ((why = check_insn(insn)))
+		if ((why = check_insn(point, insn)))
 			return why;
 		point->goes_on = insn->flow == SN_FLOW_NEXT || insn->flow == SN_FLOW_BRANCH;
 		point->end += length;
@@ -143,6 +154,21 @@ static const char *check_entries(const struct point *point)
 	return NULL;
 }
 
+/* It returns to where it would: who unwinds, or looks at who called, finds the original. */
+static void put_call(struct rw_pieces *pieces, const struct rw_insn *insn)
+{
+	static const uint8_t lea[] = { 0x48, 0x8d, 0x05, 0, 0, 0, 0 };
+
+	RW_PUT(pieces, 0x50); /* push rax */
+	pieces->below = 8;
+	/* lea rax, [what it returns to]; from the end of the field */
+	rw_put_field(pieces, lea, sizeof(lea), 3, SN_PLAN_PC,
+		     (int64_t)(insn->link_addr + insn->length) - 4);
+	RW_PUT(pieces, 0x48, 0x87, 0x04, 0x24); /* xchg [rsp], rax */
+	rw_put_jump_out(pieces, insn->target_link_addr);
+	pieces->below = 0;
+}
+
 static void put_insn(struct rw_pieces *pieces, const struct rw_insn *insn)
 {
 	pieces->link_addr = insn->link_addr;
@@ -156,6 +182,8 @@ static void put_insn(struct rw_pieces *pieces, const struct rw_insn *insn)
 		rw_put_jump(pieces, condition ^ 1, on, true);
 		rw_put_jump_out(pieces, insn->target_link_addr);
 		rw_label_place(pieces, on);
+	} else if (insn->flow == SN_FLOW_CALL) {
+		put_call(pieces, insn);
 	} else {
 		rw_put_original(pieces, insn);
 	}

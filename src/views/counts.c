@@ -77,7 +77,8 @@ static void blocks_find(const struct sn_profile *p, struct blocks *out)
 		block.link_addr = place->link_addr + (uint64_t)(int64_t)from->offset;
 		sn_vec_push(&out->items, block);
 	}
-	qsort(out->items.items, out->items.count, sizeof(*out->items.items), by_address);
+	if (out->items.count)
+		qsort(out->items.items, out->items.count, sizeof(*out->items.items), by_address);
 	for (size_t i = 0; i < out->items.count; i++) {
 		const struct block *block = &out->items.items[i];
 

@@ -249,7 +249,7 @@ t.equal((run.returncode, levels('levels')[('script', 1)]), (0, ('done', 2, None)
 t.check(not os.path.exists(f"{first['script']}/instances/left") and rows('instances', first['script']), 'and makes it anew')
 
 # ---- and loops are chosen by the plan ----
-timed = sorted((r for r in t.show('instances', experiment=first['plain'])['rows'] if r['instances']), key=lambda r: r['loop'])
+timed = sorted((r for r in t.show('instances', experiment=first['plain'])['rows'] if r['instances'] and r['module'] == os.path.basename(app)), key=lambda r: r['loop'])
 places = [r['loop'] for r in timed][:2]
 t.check(len(places) == 2, 'two loops that are timed unless something is said', timed)
 

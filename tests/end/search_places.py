@@ -109,6 +109,7 @@ def all_lines(t, level):
     """Each line of the program, from its first to its last."""
     app = t.compile(written(t, 'lines.c', SOURCE), '-O' + level, '-g', output='./lines' + level)
     wrong = []
+    needs_code = not t.breakpoints_fire()  # at some lines there is no room for code
     for line in range(line_of(SOURCE, 'static double once'), line_of(SOURCE, 'return 0;') + 2):
         done = t.run('search', '--phase', f'lines.c:{line}', '--steps', '1', '--format', 'json', app, '200')
         sentence = '\n'.join(x for x in done.stderr.split('\n') if x.startswith('sonde: ') and f"'lines.c:{line}'" in x)
@@ -116,6 +117,8 @@ def all_lines(t, level):
             wrong.append((line, done.stderr))
         if done.returncode == 3 and not re.search(r'no execution of|too often to be watched|ended before an execution', sentence):
             wrong.append((line, done.stderr))
+        if needs_code and done.returncode == 125 and 'no code can be put there, because ' in done.stderr:
+            continue
         if done.returncode not in (0, 2, 3):
             wrong.append((line, done.returncode, done.stderr))
     t.check(not wrong, f'-O{level}: each line is a phase, or a sentence says why not', wrong)
@@ -177,9 +180,6 @@ def never(t):
 
 def main():
     t = Test()
-    if not t.breakpoints_fire():  # code cannot be put at each line
-        t.skip('a phase at any line', 'this machine never hits hardware breakpoints')
-        t.done()
     for level in '02':
         app = all_lines(t, level)
     inlined(t)

@@ -112,6 +112,9 @@ void sn_events_count_switches(struct sn_thread *self, uint64_t switches);
 void sn_events_count_kernel(struct sn_thread *self, int64_t system_ns);
 /** Notes that a thread has ended that used so much CPU time: new ones may be as short. */
 void sn_events_note_ended(uint64_t cpu_ns);
+/** CPU time of threads that have ended, behind their last accounts: the kernel takes a thread apart on its own clock,
+ *  some 30 us each. 0: none, or too many live to tell. */
+int64_t sn_events_after_ends_ns(void);
 /** Forgets ended threads, for a new image. */
 void sn_events_forget_ended(void);
 /** CPU time between samples as asked for, at this point of the thread's life. */

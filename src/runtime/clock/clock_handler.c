@@ -41,6 +41,20 @@ static void account(struct sn_thread *thread, struct sn_writer *writer, int64_t 
 		sn_events_note_ended(clock->claimed_user_ns + clock->claimed_system_ns);
 }
 
+/* The kernel's work at the end of threads is nobody's that lives. */
+static void image_end(struct sn_thread *self, int64_t now_ns)
+{
+	int64_t left_ns;
+
+	if (!self || !sn_config.settings.period_ns || sn_is_paused() ||
+	    sn_clock_of(self)->was_paused)
+		return;
+	left_ns = sn_events_after_ends_ns();
+	if (left_ns)
+		sn_writer_sample(&self->writer, now_ns, (uint64_t)left_ns, 0, 0,
+				 SN_SAMPLE_REMAINDER | SN_SAMPLE_SYSTEM);
+}
+
 /* What the child has used so far went into the fork, which is where it stands. */
 static void account_for_fork(struct sn_thread *self, const void *function)
 {
@@ -83,6 +97,7 @@ struct sn_collector sn_clock_collector = {
 	.install = sn_clock_install,
 	.fork = account_for_fork,
 	.seal = sn_sample_before_seal,
+	.image_end = image_end,
 	.thread_begin = begin_thread,
 	.resume = resume,
 	.call_in = sn_events_call_in,

@@ -25,6 +25,9 @@ enum {
 	FIRST_LEAST_NS = 100000,
 	FLOOD_SAMPLES = 64,
 	FLOOD_FACTOR = 3,
+	/* of a thread's end, behind our last look at its clock, at most */
+	END_MOST_NS = 100000,
+	LIVE_MOST = 512, /* threads whose clocks are asked for at the end */
 };
 
 static const char NO_PERF[] =
@@ -433,6 +436,45 @@ void sn_events_forget_ended(void)
 {
 	atomic_store_explicit(&ended_threads, 0, memory_order_relaxed);
 	atomic_store_explicit(&ended_cpu_ns, 0, memory_order_relaxed);
+}
+
+/* CPU time of the image's threads that have not ended; -1: of more than can be asked. */
+static int64_t live_threads_ns(void)
+{
+	uint32_t count = atomic_load(&sn_state->next_block), asked = 0;
+	int64_t sum_ns = 0;
+
+	for (uint32_t i = 0; i < count && i < SN_BLOCKS_MAX; i++) {
+		const struct sn_thread *thread = sn_state->blocks[i];
+		const struct sn_clock *clock;
+		int64_t cpu_ns;
+
+		if (!thread || !atomic_load(&thread->is_live))
+			continue;
+		if (asked++ == LIVE_MOST)
+			return -1;
+		clock = sn_clock_of(thread);
+		cpu_ns = sn_thread_cpu_ns(is_outside(thread) ? thread->tid : 0);
+		if (cpu_ns > 0)
+			sum_ns += cpu_ns - clock->before_user_ns - clock->before_system_ns;
+	}
+	return sum_ns;
+}
+
+int64_t sn_events_after_ends_ns(void)
+{
+	const struct sn_data_header *header = sn_header();
+	int64_t count = (int64_t)atomic_load_explicit(&ended_threads, memory_order_relaxed);
+	int64_t live_ns = count ? live_threads_ns() : -1, left_ns;
+
+	if (live_ns < 0)
+		return 0;
+	left_ns = sn_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - header->start_user_ns -
+		  header->start_system_ns -
+		  (int64_t)atomic_load_explicit(&ended_cpu_ns, memory_order_relaxed) - live_ns;
+	if (left_ns > count * END_MOST_NS)
+		left_ns = count * END_MOST_NS;
+	return left_ns > 0 ? left_ns : 0;
 }
 
 /* Opening and closing an event costs some 25 us, more than a short thread is worth. So where

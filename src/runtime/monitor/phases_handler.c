@@ -275,10 +275,12 @@ void sn_monitor_reached(struct sn_thread *self, unsigned which, uint32_t arrival
 {
 	int64_t now_ns = sn_now_ns();
 
-	if (!look(self, now_ns) || !is_owner(self))
+	if (!look(self, now_ns))
 		return;
 	if (sn_breakpoint_is_deaf(which))
 		atomic_store_explicit(&sn_monitor_here.segment->is_deaf, 1, memory_order_relaxed);
+	if (!is_owner(self))
+		return;
 	if (sn_monitor_here.is_inside)
 		end(self, arrivals, now_ns);
 	if (look(self, sn_now_ns()))

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096, SHADOW_STACK_STATUS = 0x5005 /* ARCH_SHSTK_STATUS, Linux 6.6 */ };
 
 /* ---- variants ---- */
 
@@ -125,6 +125,14 @@ static void note_module(const struct sn_place *module)
 	atomic_store_explicit(&sn_patches.module_count, number + 1, memory_order_release);
 }
 
+/* A call that was moved does not return to where the processor noted. */
+static bool has_shadow_stack(void)
+{
+	uint64_t features = 0;
+
+	return SYS(arch_prctl, SHADOW_STACK_STATUS, &features) == 0 && features & 1;
+}
+
 /* A plan of points that tell of arrivals, instead of counting them. */
 static bool is_telling(const struct sn_plan *plan)
 {
@@ -153,6 +161,10 @@ static void patch_module(struct sn_place *module, bool is_program)
 	if (sn_patches.module_count == SN_PATCH_MODULES_MAX ||
 	    module->plan.header->loop_count > sn_patches.capacity - sn_patches.loop_count) {
 		sn_warn("the plans have more loops than can be counted: some are not");
+		return;
+	}
+	if (!module->plan.header->loop_count && has_shadow_stack()) {
+		sn_warn("the program has a shadow stack: no code is put at its places");
 		return;
 	}
 	if (!sn_place_is_as_expected(module)) {

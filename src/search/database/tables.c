@@ -34,7 +34,8 @@ void sn_member_add_shown(const struct sn_member *member, struct sn_text *out)
 	struct sn_text shown = { 0 };
 
 	sn_text_add_printable(&shown, name, strlen(name));
-	sn_text_elide(&shown, NAME_COLUMNS);
+	if (!member->is_phrase)
+		sn_text_elide(&shown, NAME_COLUMNS);
 	sn_text_add(out, shown.chars ? shown.chars : "");
 	sn_text_free(&shown);
 }

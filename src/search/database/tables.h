@@ -42,6 +42,7 @@ struct sn_member {
 	const char *kind;     /* of a region: "function", "loop", ... */
 	const char *function; /* of a region: the name of its function */
 	const char *file;
+	bool is_phrase; /* the name is several names with words between: people see it whole */
 	uint32_t line_first, line_last;
 	uint32_t parent;		     /* region: the enclosing one; thread: its process */
 	uint32_t first_thread, thread_count; /* of a process */
@@ -57,7 +58,8 @@ typedef SN_VEC(struct sn_member) sn_member_vec;
 
 /** Its name, else its id; "?" if it has neither. */
 const char *sn_member_whole_name(const struct sn_member *member);
-/** The same for people: what cannot be printed is escaped, and a long name shortened (sn_text_elide). */
+/** The same for people: what cannot be printed is escaped, and a long name that is no phrase shortened
+ *  (sn_text_elide). */
 void sn_member_add_shown(const struct sn_member *member, struct sn_text *out);
 
 /** One value of one metric. */

@@ -175,6 +175,22 @@ static bool is_thread_of_mpi(const struct sn_program *program, uint32_t stack)
 	return false;
 }
 
+/* Whether all its code is ours: who has nothing but our wrapper's code runs no line of the program's. */
+static bool is_of_sonde(const struct sn_program *program, uint32_t stack)
+{
+	bool is_ours = false;
+
+	for (size_t i = program->first_frame[stack]; i < program->first_frame[stack + 1]; i++) {
+		enum sn_module_class class =
+			class_at(program, &program->places.items[program->frame_places[i]]);
+
+		if (class != SN_MODULE_CLASS_SONDE && class != SN_MODULE_CLASS_LIBC)
+			return false;
+		is_ours |= class == SN_MODULE_CLASS_SONDE;
+	}
+	return is_ours;
+}
+
 enum sn_activity sn_activity_of(const struct sn_program *program, struct sn_structures *structures,
 				uint32_t stack)
 {
@@ -182,7 +198,7 @@ enum sn_activity sn_activity_of(const struct sn_program *program, struct sn_stru
 
 	if (stack >= program->stack_count)
 		return SN_ACTIVITY_WORK;
-	if (is_thread_of_mpi(program, stack))
+	if (is_thread_of_mpi(program, stack) || is_of_sonde(program, stack))
 		return SN_ACTIVITY_RUNTIME;
 	if (class->user == SN_CATEGORY_MPI)
 		return mpi_activity(program, stack);

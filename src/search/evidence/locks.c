@@ -133,6 +133,7 @@ static uint32_t lock_member(struct telling *t, uint32_t object)
 			sn_text_addf(&name, " or in %s, which is called there", called);
 	}
 	member.name = name.chars;
+	member.is_phrase = holder != NULL;
 	t->lock_of[object] = sn_tables_add_member(t->r->tables, SN_KEY_LOCK, &member);
 	sn_text_free(&name);
 	return t->lock_of[object];
