@@ -37,6 +37,7 @@ struct sn_executions_part {
 	SN_VEC(struct sn_span) spans; /* of the filter: one a step */
 	SN_VEC(uint32_t) own;	      /* processes of the filter */
 	struct sn_part part;
+	double mean_s; /* of an execution */
 	struct sn_analysis *analysis;
 	struct sn_recorded *recorded;
 };
@@ -93,8 +94,8 @@ static void accounts_take(struct sn_part *part, const struct sn_experiment *e,
 						      w->faults.items[i].major, host });
 }
 
-/* From the first host's begin to the last one's end: the same executions are measured on all, each in its own clock. Times
- * count from the experiment's first process. */
+/* From the first host's begin to the last one's end: the same executions are measured on all, each in its own clock and,
+ * where hosts do not wait for each other, each at its own time. Times count from the experiment's first process. */
 static void span_add(struct sn_executions_part *part, const struct sn_experiment *e,
 		     const sn_windows *windows)
 {
@@ -116,6 +117,34 @@ static void span_add(struct sn_executions_part *part, const struct sn_experiment
 	sn_vec_push(&part->spans, span);
 }
 
+static bool has_host(const sn_windows *steps, size_t count, const char *host)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < steps[i].count; k++)
+			if (!strcmp(steps[i].items[k].host ? steps[i].items[k].host : "",
+				    host ? host : ""))
+				return true;
+	return false;
+}
+
+/* A host's own windows are what its values are of, so the phase lasts as long as those of a host, on average. */
+static void lengths_set(struct sn_executions_part *part, const sn_windows *steps, size_t count)
+{
+	double sum_s = 0, executions = 0;
+	size_t hosts = 0;
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < steps[i].count; k++) {
+			const struct sn_mri_window *w = &steps[i].items[k];
+
+			hosts += !has_host(steps, i, w->host);
+			sum_s += (double)(w->to_ns - w->from_ns) / 1e9;
+			executions += w->executions;
+		}
+	part->part.phase_s = fmax(1e-9, sum_s / (double)hosts);
+	part->mean_s = sum_s / executions;
+}
+
 static void filter_set(struct sn_executions_part *part)
 {
 	struct sn_filter *filter = &part->filter;
@@ -124,7 +153,6 @@ static void filter_set(struct sn_executions_part *part)
 	filter->spans = (struct sn_spans){ part->spans.items, part->spans.count };
 	filter->from_ns = part->spans.items[0].from_ns;
 	filter->to_ns = sn_vec_last(&part->spans).to_ns;
-	part->part.phase_s = (double)sn_spans_length_ns(&filter->spans) / 1e9;
 }
 
 static void own_set(struct sn_executions_part *part, const struct sn_experiment *e,
@@ -201,6 +229,7 @@ static sn_status part_open(struct sn_executions *s, const sn_windows *steps, siz
 		span_add(p, e, &steps[i]);
 	if (status == SN_OK) {
 		filter_set(p);
+		lengths_set(p, steps, count);
 		if (s->is_one_host_of_several)
 			own_set(p, e, &steps[0].items[0]);
 		options.filter = &p->filter;
@@ -300,7 +329,7 @@ static struct sn_executions_part *part_next(struct sn_executions *s, struct sn_s
 		sn_vec_push(&s->parts, part);
 		sn_vec_push(&s->measured, windows);
 		s->executions += executions_of(&windows);
-		s->measured_s += part->part.phase_s;
+		s->measured_s += part->mean_s * executions_of(&windows);
 		step_add(step, &windows, part);
 		samples_bound(s, &windows);
 	} else {
@@ -398,16 +427,6 @@ static bool has_traces(const sn_windows *windows, uint32_t traces, uint32_t refu
 	return true;
 }
 
-static bool has_host(const sn_windows *steps, size_t count, const char *host)
-{
-	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; k < steps[i].count; k++)
-			if (!strcmp(steps[i].items[k].host ? steps[i].items[k].host : "",
-				    host ? host : ""))
-				return true;
-	return false;
-}
-
 /* Whether some steps have measured every host that any step has. */
 static bool have_all_hosts(const struct sn_executions *s, const sn_windows *steps, size_t count)
 {
@@ -452,7 +471,7 @@ static struct sn_recorded *whole(void *context, struct sn_search *search)
 		s->executions = 0;
 		for (size_t i = 0; i < count; i++)
 			s->executions += executions_of(&steps[i]);
-		s->measured_s = part->part.phase_s;
+		s->measured_s = part->mean_s * s->executions;
 		search->refused |= s->refused;
 	}
 	free(steps);
