@@ -13,6 +13,8 @@ ASSEMBLED("leaves", "leave\nret\n.fill 8, 1, 0x90");
 ASSEMBLED("decides", "test %edi, %edi\nje 1f\nmov %edi, %eax\nret\n1: xor %eax, %eax\nret");
 ASSEMBLED("loops", "xor %eax, %eax\n1: add $1, %eax\ncmp %edi, %eax\njne 1b\nret");
 ASSEMBLED("calls_first", "call straight\nret");
+ASSEMBLED("calls_a_register", "call *%rax\nret");
+ASSEMBLED("calls_its_middle", "nop\n1: call 1b\nret");
 ASSEMBLED("jumps", ".byte 0xe9\n.long straight - . - 4");
 ASSEMBLED("is_entered",
 	  "nop\n.globl is_entered_at\nis_entered_at: mov %edi, %eax\nmov %edi, %ecx\nret");
@@ -101,9 +103,11 @@ TEST(a_branch_to_the_middle_forbids_it)
 	check_refusal("over_nothing", 0, "there are jumps to where its jump would be");
 }
 
-TEST(calls_stay_where_they_are)
+TEST(direct_calls_are_moved)
 {
-	check_refusal("calls_first", 0, "it has a call or an indirect jump");
+	check_patch("calls_first", 0, 0);
+	check_refusal("calls_a_register", 0, "it has an indirect call or jump");
+	check_refusal("calls_its_middle", 0, "it has a call that cannot be moved");
 }
 
 TEST(another_function_is_no_room)
