@@ -50,8 +50,3 @@ int64_t sn_spans_overlap_ns(const struct sn_spans *spans, int64_t from_ns, int64
 	}
 	return sum;
 }
-
-int64_t sn_spans_length_ns(const struct sn_spans *spans)
-{
-	return spans->count ? sn_spans_overlap_ns(spans, INT64_MIN, INT64_MAX) : 0;
-}

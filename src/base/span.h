@@ -26,7 +26,5 @@ size_t sn_spans_settle(struct sn_span *items, size_t count);
 bool sn_spans_have(const struct sn_spans *spans, int64_t time_ns);
 /** How much of a stretch is in them; 0 where it ends before it begins. */
 int64_t sn_spans_overlap_ns(const struct sn_spans *spans, int64_t from_ns, int64_t to_ns);
-/** How long they are together; of none 0. */
-int64_t sn_spans_length_ns(const struct sn_spans *spans);
 
 #endif
