@@ -129,8 +129,10 @@ static void caches_check(struct examination *x)
 	}
 	sn_caches_describe(&caches, &text);
 	if (!caches.count)
-		row(x, "caches", LIMITED, "neither the kernel nor CPUID tells of caches", "",
-		    "not known");
+		row(x, "caches", LIMITED,
+		    "'sonde trace' and searches do not know which accesses miss which cache",
+		    "name them: sonde trace --caches L1=48k/12,L2=2m/16,line=64",
+		    "neither the kernel nor CPUID tells of caches");
 	else
 		row(x, "caches", OK, "", "", "%s%s%s", text.chars, is_here ? "" : " of ",
 		    is_here ? "" : native);

@@ -20,7 +20,6 @@ struct reducer {
 	struct sn_experiment *out;
 	uint32_t *stack_of; /* of each of e's stacks, + 1; 0: not met yet */
 	uint32_t *place;    /* of (stack of out, flags): the thread's sum + 1, in out->samples */
-	size_t place_count;
 	struct sn_map wait_place; /* (stack, kind) -> the thread's sum + 1 */
 	struct sn_map transition_of;
 	struct sn_displaced displaced;
@@ -153,19 +152,6 @@ static void observation_take(struct reducer *r, struct sn_sequence *sequence,
 		transition_add(r, previous, previous_stack, sample, stack);
 }
 
-/* Room for the stacks that are known by now. */
-static void places_grow(struct reducer *r)
-{
-	size_t needed = ((size_t)r->out->stacks.count + 2) * WAYS;
-
-	if (needed <= r->place_count)
-		return;
-	needed *= 2;
-	r->place = sn_realloc_array(r->place, needed, sizeof(*r->place));
-	memset(r->place + r->place_count, 0, (needed - r->place_count) * sizeof(*r->place));
-	r->place_count = needed;
-}
-
 static void places_clear(struct reducer *r, size_t first)
 {
 	for (size_t i = first; i < r->out->samples.count; i++)
@@ -183,7 +169,6 @@ static void thread_reduce(struct reducer *r, struct sn_sequence *sequence, size_
 		const struct sn_sample *sample = &r->e->samples.items[at];
 		uint32_t stack = stack_take(r, sample->stack);
 
-		places_grow(r);
 		sum_add(r, sample, stack);
 		/* time left over, of no stack, is spread by who reads it, with its CPU */
 		if ((sample->flags & APART) == SN_SAMPLE_REMAINDER && stack == SN_NONE)
@@ -276,6 +261,7 @@ struct sn_experiment *sn_reduce(const struct sn_experiment *e)
 	for (size_t i = 0; i < e->threads.count; i++)
 		sn_vec_push(&r.out->threads, e->threads.items[i]);
 	stacks_take(&r);
+	r.place = sn_alloc_zeroed(((size_t)r.out->stacks.count + 2) * WAYS, sizeof(*r.place));
 	samples_reduce(&r);
 	waits_reduce(&r);
 	sn_map_free(&r.wait_place);

@@ -286,7 +286,7 @@ def words(t):
                   'property Sure(r: region) { condition mine(r) > 0 s; confidence 5; severity 0.5; }')
     done = t.run('properties', 'check', 'sure.prop')
     t.check(done.returncode == 5 and "sure.prop:1:38: error: there is no source 'sampels'; did you mean 'samples'?" in done.stderr and
-            'sure.prop:2:64: error: a confidence is a share from 0 to 1, and this is always 5' in done.stderr,
+            'sure.prop:2:64: warning: a confidence is a share from 0 to 1, and this is always 5' in done.stderr,
             'sources are checked at load, and confidences that are none', done.stderr)
     done = t.run('properties', 'check', 'nowhere.prop', 'big.prop', 'bad.prop')
     t.check(done.returncode == 5 and 'nowhere.prop' in done.stderr and 'bad.prop:1:44' in done.stderr and 'big.prop: 1 property' in done.stdout,
