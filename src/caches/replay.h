@@ -15,8 +15,8 @@
 #include "profile/profile.h"
 
 struct sn_replay_object {
-	/* "table"; ".bss"; "grid_new (solve.c:41)", where blocks of the heap were allocated; "[heap]", "[stack]",
-	 * "[mapped]" */
+	/* "table"; ".bss"; "unew (grid_new, solve.c:41)", what holds a block of the heap and where it was allocated;
+	 * "grid_new (solve.c:41)"; "[heap]", "[stack]", "[mapped]" */
 	const char *name;
 	const char *kind;   /* "variable", "section", "heap", "stack", "mapped" */
 	const char *file;   /* of the declaration, or of the allocation; NULL: unknown */

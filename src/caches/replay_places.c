@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "code/variables.h"
+#include "profile/data_blocks.h"
 #include "profile/site.h"
 
 enum { PAGE_SHIFT = 12 };
@@ -40,22 +41,30 @@ static uint32_t memory_object(struct sn_replay_places *places, uint64_t address)
 	return object_add(places, &object);
 }
 
+static const char *block_name(struct sn_replay_places *places, uint32_t stack)
+{
+	bool is_new;
+	uint64_t *known = sn_map_put(&places->name_of, stack, &is_new);
+
+	if (is_new)
+		*known = (uint64_t)(uintptr_t)sn_data_block_name(places->replay->data,
+								 places->profile->program, stack,
+								 &places->replay->arena);
+	return (const char *)(uintptr_t)*known;
+}
+
 /* A block by where it was allocated. Where several blocks are of one site, nobody can tell offsets. */
 static uint32_t block_object(struct sn_replay_places *places, const struct sn_heap_lived *block)
 {
 	const struct sn_program *program = places->profile->program;
 	struct sn_site site = { SN_NONE, SN_NONE };
 	struct sn_replay_object object = { .kind = "heap", .name = "[heap]" }, *there;
-	struct sn_text name = { 0 };
 	uint32_t number;
 
 	if (block->stack != SN_NONE)
 		site = sn_site_of(program, block->stack);
-	if (site.function != SN_NONE) {
-		sn_site_add_name(program, site, &name);
-		object.name = sn_arena_strndup(&places->replay->arena, name.chars, name.length);
-		sn_text_free(&name);
-	}
+	if (site.function != SN_NONE)
+		object.name = block_name(places, block->stack);
 	if (site.line != SN_NONE) {
 		object.file = program->lines.items[site.line].file;
 		object.line = program->lines.items[site.line].line;
@@ -197,4 +206,5 @@ void sn_replay_places_free(struct sn_replay_places *places)
 {
 	sn_map_free(&places->object_of);
 	sn_map_free(&places->memory_of);
+	sn_map_free(&places->name_of);
 }

@@ -13,6 +13,7 @@ struct sn_replay_places {
 	int64_t now_ns, until_ns; /* of the accesses that are asked about */
 	struct sn_map object_of;  /* hash of a name -> object */
 	struct sn_map memory_of;  /* page of no module -> object */
+	struct sn_map name_of;	  /* stack of an allocation -> a text */
 };
 
 /** An sn_sim_object_at; `context` is a struct sn_replay_places. Adds to the replay's objects. */

@@ -13,7 +13,7 @@
 
 struct event {
 	uint32_t process, path;
-	bool is_release, is_new;
+	bool is_release;
 	uint64_t address, bytes;
 	int64_t time_ns;
 };
@@ -91,7 +91,6 @@ static void take(struct reader *r, const struct sn_trace_item *item,
 			    .address = event->address,
 			    .bytes = event->bytes,
 			    .is_release = event->kind == SN_HEAP_FREE,
-			    .is_new = event->kind == SN_HEAP_NEW,
 			    .time_ns = (int64_t)sn_trace_time_ns(&r->pieces.clocks[item->process],
 								 event->tsc) };
 
@@ -165,7 +164,6 @@ static void pair(struct reader *r)
 		sn_vec_push(&r->out->items, (struct sn_heap_lived){
 						    .process = event->process,
 						    .stack = stack ? (uint32_t)*stack : SN_NONE,
-						    .is_new = event->is_new,
 						    .address = event->address,
 						    .bytes = event->bytes ? event->bytes : 1,
 						    .begin_ns = event->time_ns,

@@ -22,7 +22,6 @@ typedef SN_VEC(struct sn_heap_range) sn_heap_ranges;
 struct sn_heap_lived {
 	uint32_t process;
 	uint32_t stack; /* its leaf is the call; SN_NONE: none was taken */
-	bool is_new;	/* operator new; else malloc and its kin */
 	uint64_t address, bytes;
 	int64_t begin_ns, end_ns; /* of the experiment; end_ns INT64_MAX: it was never released */
 	uint64_t reach;		  /* the largest end of the blocks up to here, of its process */

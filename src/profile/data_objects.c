@@ -62,6 +62,15 @@ static const struct module_data *module_read(struct sn_data_objects *objects, ui
 	return data;
 }
 
+struct sn_held sn_data_held(struct sn_data_objects *objects, uint32_t module,
+			    uint64_t return_link_addr, struct sn_arena *arena)
+{
+	const struct module_data *data = module_read(objects, module);
+
+	return data->image ? sn_held_find(data->image, data->variables, return_link_addr, arena)
+			   : (struct sn_held){ 0 };
+}
+
 /* The symbol of data that holds a link address; NULL: none. */
 static const struct sn_symbol *symbol_at(const struct sn_image *image, uint64_t link_addr)
 {

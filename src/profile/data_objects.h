@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "code/held.h"
 #include "experiment/experiment.h"
 
 struct sn_variable;
@@ -41,6 +42,11 @@ void sn_data_objects_free(struct sn_data_objects *objects);
  *  thread_pointer); `first` and `last` become addresses around it that do not, either. Texts as below. */
 bool sn_data_thread_local_at(struct sn_data_objects *objects, uint32_t process, uint64_t address,
 			     struct sn_data_object *found, uint64_t *first, uint64_t *last);
+
+/** The variable that holds the pointer which a call of a module returned (code/held.h), the address behind the call as
+ *  linked. Its name is in the arena. */
+struct sn_held sn_data_held(struct sn_data_objects *objects, uint32_t module,
+			    uint64_t return_link_addr, struct sn_arena *arena);
 
 /** Texts live as long as `objects`. */
 struct sn_data_object sn_data_object_at(struct sn_data_objects *objects, uint32_t process,

@@ -66,6 +66,20 @@ void sn_site_path_read(const struct sn_program *program, uint32_t stack, bool is
 	sn_vec_push(&path->items, (struct sn_site){ leaf->function, leaf->line });
 }
 
+size_t sn_site_frame(const struct sn_program *program, uint32_t stack)
+{
+	struct sn_site_path path = { 0 };
+	size_t first = program->first_frame[stack], found = first;
+
+	for (size_t f = first; f < program->first_frame[stack + 1] && !path.items.count; f++) {
+		frame_add(program, &program->places.items[program->frame_places[f]], &path);
+		if (path.items.count)
+			found = f;
+	}
+	sn_vec_free(&path.items);
+	return found;
+}
+
 struct sn_site sn_site_of(const struct sn_program *program, uint32_t stack)
 {
 	struct sn_site_path path = { 0 };

@@ -25,6 +25,10 @@ void sn_site_path_read(const struct sn_program *program, uint32_t stack, bool is
 /** The site alone. */
 struct sn_site sn_site_of(const struct sn_program *program, uint32_t stack);
 
+/** The frame of a stack that its site is in (an index in frame_places); the leaf's where all are of libraries. The stack has
+ *  one. */
+size_t sn_site_frame(const struct sn_program *program, uint32_t stack);
+
 /** "function (file.c:12)", "function in module" where nothing is known of the line, "[no call path]". */
 void sn_site_add_name(const struct sn_program *program, struct sn_site site, struct sn_text *text);
 

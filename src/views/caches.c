@@ -363,8 +363,9 @@ static void write_members(const struct sn_view_input *input, struct sn_json *jso
 
 static const struct sn_explanation caches_words[] = {
 	{ "object_kind", "text",
-	  "variable, section, heap, stack, or mapped. A block of the heap has the name of the call that "
-	  "allocated it, where allocations were traced.",
+	  "variable, section, heap, stack, or mapped. Where allocations were traced, a block of the heap "
+	  "has the name of the variable that holds it, as far as the code behind the allocation tells, "
+	  "and the place that allocated it: unew (setup, solve.f90:41).",
 	  "object" },
 	{ "writes", "count", "Accesses that write; those that read and write are among them.",
 	  "accesses" },

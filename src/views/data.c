@@ -7,7 +7,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "heap/blocks.h"
-#include "profile/data_objects.h"
+#include "profile/data_blocks.h"
 #include "views/parts.h"
 #include "wire/counters.h"
 #include "wire/data.h"
@@ -153,21 +153,15 @@ static const struct sn_heap_lived *block_of(const struct sn_program *program,
 	return block && is_same_site(program, block->stack, group->run_stack) ? block : NULL;
 }
 
-/* "malloc in make (file.c:12)", by the line of the program that allocated. */
 static const char *block_name(struct groups *groups, const struct sn_program *program,
-			      const struct sn_heap_lived *block)
+			      uint32_t stack)
 {
 	bool is_first;
-	uint64_t *there = sn_map_put(&groups->block_names,
-				     (uint64_t)block->stack << 1 | block->is_new, &is_first);
-	struct sn_text text = { 0 };
+	uint64_t *there = sn_map_put(&groups->block_names, stack, &is_first);
 
-	if (!is_first)
-		return (const char *)(uintptr_t)*there;
-	sn_text_add(&text, block->is_new ? "new in " : "malloc in ");
-	sn_site_add_name(program, sn_site_of(program, block->stack), &text);
-	*there = (uint64_t)(uintptr_t)sn_arena_strdup(&groups->names, text.chars);
-	sn_text_free(&text);
+	if (is_first)
+		*there = (uint64_t)(uintptr_t)sn_data_block_name(groups->objects, program, stack,
+								 &groups->names);
 	return (const char *)(uintptr_t)*there;
 }
 
@@ -195,7 +189,7 @@ static sn_status blocks_find(const struct sn_program *program, struct groups *gr
 		if (!block)
 			continue;
 		g->object.kind = SN_DATA_HEAP;
-		g->object.name = block_name(groups, program, block);
+		g->object.name = block_name(groups, program, block->stack);
 	}
 	sn_heap_blocks_free(blocks);
 	sn_vec_free(&asked);

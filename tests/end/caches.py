@@ -172,7 +172,7 @@ t.check(run.returncode == 2 and 'goes with caches' in run.stderr, '--caches is n
 t.run('record', '--quiet', '-o', 'y', '--', app)
 t.check('sonde trace' in t.run('show', 'caches', 'y').stderr + t.run('show', 'caches', 'y').stdout, 'without a trace it says what to do')
 
-# blocks of the heap have the names of their allocations, also where a freed block's place is another's, and variables of
+# blocks of the heap have the names of what holds them and of their allocations, also where a freed block's place is another's, and variables of
 # which each thread has its own have theirs
 with open('blocks.c', 'w') as out:
     out.write(r"""
@@ -234,10 +234,10 @@ def of_function(experiment, function, level='L1'):
 
 lines = open('blocks.c').read().split('\n')
 line = {name: next(i for i, text in enumerate(lines, 1) if f'KEPT double *{name}' in text) for name in ('first_new', 'second_new')}
-t.equal(of_function('blocks-x', 'sum'), {(f'first_new (blocks.c:{line["first_new"]})', 'heap', 'blocks.c', line['first_new']): 60000,
-                                         (f'second_new (blocks.c:{line["second_new"]})', 'heap', 'blocks.c', line['second_new']): 30000,
+t.equal(of_function('blocks-x', 'sum'), {(f'p (first_new, blocks.c:{line["first_new"]})', 'heap', 'blocks.c', line['first_new']): 60000,
+                                         (f'q (second_new, blocks.c:{line["second_new"]})', 'heap', 'blocks.c', line['second_new']): 30000,
                                          ('global', 'variable', 'blocks.c', 7): 90000},
-        'accesses to blocks are told by the call that allocated them, at their time')
+        'accesses to blocks are told by the variable that holds them and the call that allocated them, at their time')
 found = of_function('blocks-x', 'mine')
 t.equal(list(found), [('own', 'variable', 'blocks.c', 6)], "a thread's own variable has its name, in all threads")
 t.check(list(found.values())[0] >= 2 * 70000, 'with all accesses', found)

@@ -193,13 +193,13 @@ int main(void)
 
 
 def blocks_met(folder, perturb):
-    """Rows of blocks by the function that allocated them. The C library fills a block within malloc, or leaves it as it is."""
+    """Rows of blocks by the function that allocated them; main holds them. The C library fills a block within malloc, or leaves it as it is."""
     run = t.run('record', '-q', '--heap', '-e', '+page-faults:1', '-o', folder, './blocks', env=os.environ | {'MALLOC_PERTURB_': perturb})
     t.equal((run.returncode, run.stderr), (0, ''), f'{folder}: the program runs as ever')
     rows = t.show('dataspace', folder, '--all')['rows']
     mapped = sum(r['count'] for r in rows if r['object'].startswith('memory of touch ('))
     t.check(2048 <= mapped <= 2052, f'{folder}: what lay there before the first block is not of the block', mapped)
-    return {name: [r for r in rows if r['object'].startswith(f'malloc in {name} (')] for name in ('make_table', 'make_list')}
+    return {name: [r for r in rows if r['object'].startswith(f'{holder} ({name}, ')] for holder, name in (('table', 'make_table'), ('list', 'make_list'))}
 
 
 def blocks():
