@@ -40,7 +40,6 @@ struct rw_op rw_block_op(const struct rw_nest *nest, size_t position)
 		.at = (uint32_t)(offsetof(struct sn_record_blocks, blocks) +
 				 position % SN_RECORD_BLOCKS_MAX * sizeof(struct sn_block_count) +
 				 offsetof(struct sn_block_count, executions)),
-		.scratch = -1,
 	};
 }
 

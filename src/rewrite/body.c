@@ -210,8 +210,11 @@ const char *rw_nest_begin(struct rw_nest *nest, struct sn_rewriter *rewriter,
 		rewriter->arena = (struct sn_arena){ 0 };
 		rewriter->function = function;
 		rewriter->flags_in = rw_flags_live(rewriter->structure, function, &rewriter->arena);
+		rewriter->registers_in =
+			rw_registers_live(rewriter->structure, function, &rewriter->arena);
 	}
 	nest->flags_in = rewriter->flags_in;
+	nest->registers_in = rewriter->registers_in;
 	return read_nest(nest);
 }
 

@@ -1,11 +1,12 @@
 /*
- * Which arithmetic flags are read before they are written, block by block. Whoever might read them
+ * Which arithmetic flags and registers are read before they are written, block by block. Whoever might read them
  * and cannot be looked into (a caller, a callee, another function) is taken to read all but the
  * auxiliary carry, which nothing passes on.
  */
 #include "rewrite/rewrite_parts.h"
 #include "rewrite/variant_parts.h"
 
+enum { LEAVES = SN_BLOCK_RETURNS | SN_BLOCK_LEAVES | SN_BLOCK_UNRESOLVED };
 enum { CF = 1, PF = 2, AF = 4, ZF = 8, SF = 16, OF = 32, PASSED_ON = CF | PF | ZF | SF | OF };
 
 static uint8_t bits_of(ZydisAccessedFlagsMask mask)
@@ -79,7 +80,6 @@ static struct effect effect_of(const struct sn_structure *structure, const struc
 uint8_t *rw_flags_live(const struct sn_structure *structure, const struct sn_function *function,
 		       struct sn_arena *arena)
 {
-	enum { LEAVES = SN_BLOCK_RETURNS | SN_BLOCK_LEAVES | SN_BLOCK_UNRESOLVED };
 	uint8_t *in = sn_arena_array(arena, uint8_t, function->block_count + 1u);
 	struct effect *effects = sn_arena_array(arena, struct effect, function->block_count + 1u);
 	bool has_changed = true;
@@ -105,49 +105,77 @@ uint8_t *rw_flags_live(const struct sn_structure *structure, const struct sn_fun
 
 /* ---- registers ---- */
 
-static bool is_of_flow(const ZydisDecodedInstruction *insn)
+/* Somebody else goes on, who may read what he likes: not only what is passed to him (gcc's -fipa-ra). */
+static bool leaves(const ZydisDecodedInstruction *insn)
 {
 	switch (insn->meta.category) {
 	case ZYDIS_CATEGORY_CALL:
-	case ZYDIS_CATEGORY_COND_BR:
 	case ZYDIS_CATEGORY_INTERRUPT:
 	case ZYDIS_CATEGORY_RET:
 	case ZYDIS_CATEGORY_SYSCALL:
-	case ZYDIS_CATEGORY_UNCOND_BR:
 		return true;
 	default:
 		return false;
 	}
 }
 
-int8_t rw_free_register(const struct rw_nest *nest, int32_t function_block)
+/* What a block reads before it writes it, and what it writes without a rest of what was there. */
+static struct use {
+	uint16_t reads, kills;
+} use_of(const struct sn_structure *structure, const struct sn_block *block)
 {
-	enum { USABLE = 0x0fc7 }; /* rax, rcx, rdx, rsi, rdi, r8 to r11 */
-	const struct sn_block *block =
-		function_block < 0 ? NULL : &nest->function->blocks[function_block];
-	uint64_t taken = 0;
-	uint64_t at = block ? block->link_addr : 0, end = block ? at + block->size_bytes : 0;
+	struct use use = { 0 };
+	uint64_t at = block->link_addr, end = at + block->size_bytes;
 
 	while (at < end) {
 		ZydisDecodedInstruction insn;
 		ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 		struct rw_effect effect;
 		size_t available;
-		const uint8_t *bytes =
-			sn_structure_bytes(nest->rewriter->structure, at, &available);
-		uint64_t found;
+		const uint8_t *bytes = sn_structure_bytes(structure, at, &available);
 
-		if (!bytes ||
-		    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(sn_decoder(), bytes, available, &insn,
-							 operands)) ||
-		    is_of_flow(&insn))
-			return -1;
+		if (!bytes || !ZYAN_SUCCESS(ZydisDecoderDecodeFull(sn_decoder(), bytes, available,
+								   &insn, operands)))
+			return (struct use){ (uint16_t)(use.reads | ~use.kills), use.kills };
 		rw_effect_of(&insn, operands, &effect);
-		taken |= effect.reads | (effect.writes & ~effect.kills);
-		found = effect.kills & ~taken & USABLE;
-		if (found)
-			return (int8_t)__builtin_ctzll(found);
+		if (leaves(&insn))
+			effect = (struct rw_effect){ .reads = RW_ALL_GPRS };
+		use.reads |= (uint16_t)(effect.reads & ~(uint64_t)use.kills);
+		use.kills |= (uint16_t)effect.kills;
 		at += insn.length;
 	}
-	return -1;
+	return use;
+}
+
+uint16_t *rw_registers_live(const struct sn_structure *structure,
+			    const struct sn_function *function, struct sn_arena *arena)
+{
+	uint16_t *in = sn_arena_array(arena, uint16_t, function->block_count + 1u);
+	struct use *uses = sn_arena_array(arena, struct use, function->block_count + 1u);
+	bool has_changed = true;
+
+	for (uint32_t b = 0; b < function->block_count; b++)
+		uses[b] = use_of(structure, &function->blocks[b]);
+	while (has_changed) {
+		has_changed = false;
+		for (uint32_t b = function->block_count; b-- > 0;) {
+			const struct sn_block *block = &function->blocks[b];
+			uint16_t out =
+				block->flags & LEAVES || !block->successor_count ? RW_ALL_GPRS : 0;
+
+			for (uint32_t s = 0; s < block->successor_count; s++)
+				out |= in[function->successors[block->first_successor + s]];
+			out = (uint16_t)(uses[b].reads | (out & ~uses[b].kills));
+			has_changed |= out != in[b];
+			in[b] = out;
+		}
+	}
+	return in;
+}
+
+uint16_t rw_free_registers(const struct rw_nest *nest, int32_t function_block)
+{
+	enum { USABLE = 0x0fc7 }; /* rax, rcx, rdx, rsi, rdi, r8 to r11 */
+
+	return function_block < 0 ? 0 : (uint16_t)(USABLE & ~nest->registers_in[function_block]);
 }

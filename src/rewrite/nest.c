@@ -368,7 +368,7 @@ static void put_counted(struct copy *copy, const struct rw_block *block, struct 
 
 	copy->pieces->link_addr = copy->nest->function->blocks[block->index].link_addr;
 	if (!keeps_flags)
-		op.scratch = rw_free_register(copy->nest, (int32_t)block->index);
+		op.scratch = rw_free_registers(copy->nest, (int32_t)block->index);
 	rw_put_ops(copy->pieces, copy->thunks, &op, 1, keeps_flags);
 }
 
@@ -377,7 +377,7 @@ static void put_count(struct copy *copy, const struct rw_block *block)
 {
 	const struct rw_nest *nest = copy->nest;
 	const struct sn_block *b = &nest->function->blocks[block->index];
-	struct rw_op op = { .kind = RW_COUNT, .scratch = -1 };
+	struct rw_op op = { .kind = RW_COUNT };
 
 	if (nest->beats && nest->beats->counts_blocks)
 		put_counted(copy, block, rw_block_op(nest, (size_t)(block - nest->blocks.items)));
@@ -660,13 +660,14 @@ static void put_stub(struct copy *copy, const struct edge_stub *stub)
 		copy->pieces->link_addr = stub->to;
 	rw_label_place(copy->pieces, stub->label);
 	if (count) {
-		ops[0].scratch = rw_free_register(nest, rw_block_at(nest->function, stub->to));
+		ops[0].scratch = rw_free_registers(nest, rw_block_at(nest->function, stub->to));
 		rw_put_ops(copy->pieces, copy->thunks, ops, count, needs_flags(copy, stub->to));
 	}
 	if (into)
 		rw_put_jump(copy->pieces, 0, copy->block_label[into - nest->blocks.items], false);
 	else
 		rw_put_jump_out(copy->pieces, stub->to);
+	rw_put_asides(copy->pieces, copy->thunks);
 }
 
 /* The unwinder goes on in the original, where an exception is caught or something is cleaned up. */
@@ -740,6 +741,7 @@ const char *rw_nest_copy(struct rw_nest *nest, struct rw_pieces *pieces,
 		copy.block_label[i] = rw_label_new(pieces);
 	add_site(&copy, behind_endbr(nest, header), edge_label(&copy, NULL, header));
 	put_blocks(&copy);
+	rw_put_asides(pieces, thunks);
 	if (nest->beats && !copy.why)
 		put_landings(&copy);
 	if (!copy.why)

@@ -12,6 +12,7 @@ void rw_pieces_free(struct rw_pieces *pieces)
 {
 	sn_vec_free(&pieces->items);
 	sn_vec_free(&pieces->labels);
+	sn_vec_free(&pieces->asides);
 }
 
 int32_t rw_label_new(struct rw_pieces *pieces)

@@ -59,6 +59,7 @@ struct rw_nest {
 	uint32_t *plan_index;	      /* likewise: of selected loops, in the plan */
 	int32_t *position;	      /* block of the function -> index in blocks, -1 */
 	const uint8_t *flags_in;      /* flags.c: block of the function -> flags that are read */
+	const uint16_t *registers_in; /* likewise: general registers */
 	const char **why_no_recorder; /* by the index of a loop; NULL: it has one, or needs none */
 	struct rw_beats *beats;	      /* NULL: loops are counted. Borrowed */
 	struct sn_arena arena;
@@ -145,9 +146,14 @@ bool rw_stack_follow(struct rw_nest *nest);
 uint8_t *rw_flags_live(const struct sn_structure *structure, const struct sn_function *function,
 		       struct sn_arena *arena);
 
-/** A register that a block of the function (-1: none) writes before it reads it; -1: none. One that calls need not keep:
- * nobody finds a caller by it. */
-int8_t rw_free_register(const struct rw_nest *nest, int32_t function_block);
+/** For each block of the function the general registers that may be read before they are written, as bits by
+ * number. Who is called or returned to is taken to read all. In the arena. */
+uint16_t *rw_registers_live(const struct sn_structure *structure,
+			    const struct sn_function *function, struct sn_arena *arena);
+
+/** Registers whose value nobody needs where a block of the function (-1: none) begins, as bits. Of those that calls need not
+ * keep: nobody finds a caller by them. */
+uint16_t rw_free_registers(const struct rw_nest *nest, int32_t function_block);
 
 /* ---- induction.c ---- */
 
@@ -184,9 +190,21 @@ struct rw_piece {
 	uint8_t bytes[16];
 };
 
+/** Of code that counts what is rare, and still to be put (stub_one.c). */
+struct rw_aside {
+	int32_t label, back, none; /* where it begins; goes on; goes on where nothing is counted */
+	uint8_t call, reg;	   /* enum sn_plan_call; the register with the record */
+	bool is_free;		   /* which the code in front has not saved */
+	uint32_t plan_index;
+	int64_t stack; /* as in struct rw_op */
+	uint64_t link_addr;
+	uint16_t below;
+};
+
 struct rw_pieces {
 	SN_VEC(struct rw_piece) items;
 	SN_VEC(int32_t) labels; /* -> piece, -1: not placed yet */
+	SN_VEC(struct rw_aside) asides;
 	/* what is put next stands for */
 	uint64_t link_addr;
 	uint16_t below, map_flags;
@@ -246,17 +264,38 @@ struct rw_op {
 	int64_t stack; /* of RW_LEAVE: rsp there, from the header's; of beats: from what they are known by */
 	const struct rw_induction *induction; /* NULL: arrivals are counted */
 	bool is_ahead;			      /* of RW_LEAVE: see rw_induction */
-	int8_t scratch; /* of the first of some: a register that nobody reads before it is written, or -1 */
+	uint16_t scratch; /* of the first of some: rw_free_registers where they lead to */
 };
 
 /** The functions of the runtime, for all stubs of a plan. */
 struct rw_thunks {
 	int32_t label[SN_PLAN_CALLS], address[SN_PLAN_CALLS];
 };
+enum { RW_RED_ZONE_BYTES = 128 };
+/** A counter of a record, as one byte says where. */
+#define RW_AT(member) ((uint8_t)offsetof(struct sn_record_instances, member))
+_Static_assert(offsetof(struct sn_record_instances, is_open) < 128, "one byte says where");
+
 void rw_put_thunks(struct rw_pieces *pieces, struct rw_thunks *thunks);
 /** The ops in order; every register, and the flags if `keeps_flags`, are as before. */
 void rw_put_ops(struct rw_pieces *pieces, const struct rw_thunks *thunks, const struct rw_op *ops,
 		size_t count, bool keeps_flags);
+
+/** The flags onto the stack, by way of rax, and back. */
+void rw_put_flags_saved(struct rw_pieces *pieces);
+void rw_put_flags_restored(struct rw_pieces *pieces);
+/** A register becomes the stack pointer as the loop has it, less `stack`. */
+void rw_put_stack_pointer(struct rw_pieces *pieces, unsigned to, int64_t stack);
+
+/* ---- stub_one.c ---- */
+
+/** The ops with one register; false, and nothing is put: more are needed. */
+bool rw_put_ops_by_one(struct rw_pieces *pieces, const struct rw_op *ops, size_t count,
+		       bool keeps_flags);
+/** What the ops so far have put aside. After code that goes elsewhere. */
+void rw_put_asides(struct rw_pieces *pieces, const struct rw_thunks *thunks);
+
+/* ---- stubs.c ---- */
 
 /** A copy that records has no room: asks, and jumps to `on` (there is room now) or `off`. */
 void rw_put_full(struct rw_pieces *pieces, const struct rw_thunks *thunks, uint32_t plan_index,
@@ -341,6 +380,7 @@ struct sn_rewriter {
 	/* of the function in hand */
 	const struct sn_function *function;
 	uint8_t *flags_in;
+	uint16_t *registers_in;
 	struct sn_arena arena;
 };
 

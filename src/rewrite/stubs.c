@@ -11,18 +11,13 @@
 #include "wire/instances.h"
 
 enum {
-	RED_ZONE_BYTES = 128,
-	SAVED_BYTES = RED_ZONE_BYTES + 3 * 8, /* rax, rcx, rdx; then lahf's rax */
+	SAVED_BYTES = RW_RED_ZONE_BYTES + 3 * 8, /* rax, rcx, rdx; then lahf's rax */
 	RAX = 0,
 	RCX = 1,
 	RDX = 2,
 	RSI = 6,
 	THUNK_SAVED_BYTES = 6 * 8,
 };
-
-#define AT(member) ((uint8_t)offsetof(struct sn_record_instances, member))
-
-_Static_assert(offsetof(struct sn_record_instances, is_open) < 128, "one byte says where");
 
 void rw_put_thunks(struct rw_pieces *pieces, struct rw_thunks *thunks)
 {
@@ -135,8 +130,7 @@ static void put_induction(struct rw_pieces *pieces, uint8_t reg)
 	}
 }
 
-/* rdx becomes the stack pointer as it is at the header. */
-static void put_stack_pointer(struct rw_pieces *pieces, unsigned to, int64_t stack)
+void rw_put_stack_pointer(struct rw_pieces *pieces, unsigned to, int64_t stack)
 {
 	uint8_t lea[] = { 0x48, 0x8d, (uint8_t)(0x84 | to << 3), 0x24, 0, 0, 0, 0 };
 	int32_t above = (int32_t)(pieces->below - stack);
@@ -159,7 +153,7 @@ static void put_variant_begin(struct rw_pieces *pieces, const struct rw_thunks *
 
 	RW_PUT(pieces, 0x48, 0x85, 0xc9); /* test rcx, rcx */
 	rw_put_jump(pieces, 0x74, none, true);
-	put_stack_pointer(pieces, RDX, 0);
+	rw_put_stack_pointer(pieces, RDX, 0);
 	rw_put_call_by(pieces, thunks->address[SN_PLAN_CALL_RUN]);
 	rw_label_place(pieces, none);
 	put_table(pieces);
@@ -178,15 +172,15 @@ static void put_variant_begin(struct rw_pieces *pieces, const struct rw_thunks *
 static void put_enter(struct rw_pieces *pieces, const struct rw_thunks *thunks,
 		      const struct rw_op *op, int32_t done, bool keeps_flags)
 {
-	RW_PUT(pieces, 0x48, 0xff, 0x41, AT(entries)); /* inc */
+	RW_PUT(pieces, 0x48, 0xff, 0x41, RW_AT(entries)); /* inc */
 	if (op->induction) {
 		put_induction(pieces, op->induction->reg);
-		RW_PUT(pieces, 0x48, 0x29, 0x51, AT(sum));	  /* sub [rcx], rdx */
-		RW_PUT(pieces, 0x48, 0x89, 0x51, AT(last_entry)); /* mov [rcx], rdx */
+		RW_PUT(pieces, 0x48, 0x29, 0x51, RW_AT(sum));	     /* sub [rcx], rdx */
+		RW_PUT(pieces, 0x48, 0x89, 0x51, RW_AT(last_entry)); /* mov [rcx], rdx */
 	}
-	RW_PUT(pieces, 0xff, 0x49, AT(countdown)); /* dec */
+	RW_PUT(pieces, 0xff, 0x49, RW_AT(countdown)); /* dec */
 	rw_put_jump(pieces, 0x75, done, true);
-	put_stack_pointer(pieces, RDX, 0);
+	rw_put_stack_pointer(pieces, RDX, 0);
 	rw_put_call(pieces, thunks->label[SN_PLAN_CALL_BEGIN]);
 	if (op->has_variants)
 		put_variant_begin(pieces, thunks, op->plan_index, done, keeps_flags);
@@ -195,7 +189,7 @@ static void put_enter(struct rw_pieces *pieces, const struct rw_thunks *thunks,
 static void put_leave(struct rw_pieces *pieces, const struct rw_thunks *thunks,
 		      const struct rw_op *op, int32_t done)
 {
-	RW_PUT(pieces, 0x48, 0xff, 0x41, AT(exits));
+	RW_PUT(pieces, 0x48, 0xff, 0x41, RW_AT(exits));
 	if (op->induction) {
 		put_induction(pieces, op->induction->reg);
 		if (op->is_ahead) { /* add rdx, step */
@@ -205,16 +199,16 @@ static void put_leave(struct rw_pieces *pieces, const struct rw_thunks *thunks,
 			memcpy(add + 3, &step, sizeof(step));
 			rw_put(pieces, add, sizeof(add));
 		}
-		RW_PUT(pieces, 0x48, 0x01, 0x51, AT(sum)); /* add [rcx], rdx */
+		RW_PUT(pieces, 0x48, 0x01, 0x51, RW_AT(sum)); /* add [rcx], rdx */
 	}
-	RW_PUT(pieces, 0x83, 0x79, AT(is_open), 0); /* cmp */
+	RW_PUT(pieces, 0x83, 0x79, RW_AT(is_open), 0); /* cmp */
 	rw_put_jump(pieces, 0x74, done, true);
-	put_stack_pointer(pieces, RDX, op->stack);
+	rw_put_stack_pointer(pieces, RDX, op->stack);
 	rw_put_call(pieces, thunks->label[SN_PLAN_CALL_END]);
 }
 
 /* lahf and seto take a tenth of the time of pushfq and popfq, and keep all that arithmetic leaves. */
-static void put_flags_saved(struct rw_pieces *pieces)
+void rw_put_flags_saved(struct rw_pieces *pieces)
 {
 	RW_PUT(pieces, 0x9f);		  /* lahf */
 	RW_PUT(pieces, 0x0f, 0x90, 0xc0); /* seto al */
@@ -222,7 +216,7 @@ static void put_flags_saved(struct rw_pieces *pieces)
 	pieces->below = (uint16_t)(pieces->below + 8);
 }
 
-static void put_flags_restored(struct rw_pieces *pieces)
+void rw_put_flags_restored(struct rw_pieces *pieces)
 {
 	RW_PUT(pieces, 0x58); /* pop rax */
 	pieces->below = (uint16_t)(pieces->below - 8);
@@ -233,13 +227,13 @@ static void put_flags_restored(struct rw_pieces *pieces)
 static void put_registers_restored(struct rw_pieces *pieces, bool keeps_flags)
 {
 	if (keeps_flags)
-		put_flags_restored(pieces);
+		rw_put_flags_restored(pieces);
 	RW_PUT(pieces, 0x5a); /* pop rdx, rcx, rax */
-	pieces->below = RED_ZONE_BYTES + 16;
+	pieces->below = RW_RED_ZONE_BYTES + 16;
 	RW_PUT(pieces, 0x59);
-	pieces->below = RED_ZONE_BYTES + 8;
+	pieces->below = RW_RED_ZONE_BYTES + 8;
 	RW_PUT(pieces, 0x58);
-	pieces->below = RED_ZONE_BYTES;
+	pieces->below = RW_RED_ZONE_BYTES;
 	RW_PUT(pieces, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0); /* lea rsp, [rsp + 128] */
 	pieces->below = 0;
 }
@@ -247,15 +241,15 @@ static void put_registers_restored(struct rw_pieces *pieces, bool keeps_flags)
 void rw_put_flags_pushed(struct rw_pieces *pieces)
 {
 	RW_PUT(pieces, 0x48, 0x8d, 0x64, 0x24, 0x80); /* lea rsp, [rsp - 128] */
-	pieces->below = RED_ZONE_BYTES;
+	pieces->below = RW_RED_ZONE_BYTES;
 	RW_PUT(pieces, 0x9c); /* pushfq */
-	pieces->below = RED_ZONE_BYTES + 8;
+	pieces->below = RW_RED_ZONE_BYTES + 8;
 }
 
 void rw_put_flags_popped(struct rw_pieces *pieces)
 {
 	RW_PUT(pieces, 0x9d); /* popfq */
-	pieces->below = RED_ZONE_BYTES;
+	pieces->below = RW_RED_ZONE_BYTES;
 	RW_PUT(pieces, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0); /* lea rsp, [rsp + 128] */
 	pieces->below = 0;
 }
@@ -263,213 +257,15 @@ void rw_put_flags_popped(struct rw_pieces *pieces)
 static void put_registers_saved(struct rw_pieces *pieces, bool keeps_flags)
 {
 	RW_PUT(pieces, 0x48, 0x8d, 0x64, 0x24, 0x80); /* lea rsp, [rsp - 128] */
-	pieces->below = RED_ZONE_BYTES;
+	pieces->below = RW_RED_ZONE_BYTES;
 	RW_PUT(pieces, 0x50); /* push rax, rcx, rdx */
-	pieces->below = RED_ZONE_BYTES + 8;
+	pieces->below = RW_RED_ZONE_BYTES + 8;
 	RW_PUT(pieces, 0x51);
-	pieces->below = RED_ZONE_BYTES + 16;
+	pieces->below = RW_RED_ZONE_BYTES + 16;
 	RW_PUT(pieces, 0x52);
 	pieces->below = SAVED_BYTES;
 	if (keeps_flags)
-		put_flags_saved(pieces);
-}
-
-/* ---- with one register ---- */
-
-/* What a stub does that needs one register only: the thread's table, then the record. A free one, else rax. */
-struct one {
-	struct rw_pieces *pieces;
-	const struct rw_thunks *thunks;
-	const struct rw_op *op;
-	uint8_t low, high; /* the register's number: three bits, and the fourth */
-	bool is_free, keeps_flags;
-};
-
-static void put_one_begin(const struct one *one)
-{
-	struct rw_pieces *pieces = one->pieces;
-
-	if (one->is_free)
-		return;
-	RW_PUT(pieces, 0x48, 0x8d, 0x64, 0x24, 0x80); /* lea rsp, [rsp - 128] */
-	pieces->below = RED_ZONE_BYTES;
-	RW_PUT(pieces, 0x50); /* push rax */
-	pieces->below = RED_ZONE_BYTES + 8;
-	if (one->keeps_flags)
-		put_flags_saved(pieces);
-}
-
-static void put_one_end(const struct one *one)
-{
-	struct rw_pieces *pieces = one->pieces;
-
-	if (one->is_free)
-		return;
-	if (one->keeps_flags)
-		put_flags_restored(pieces);
-	RW_PUT(pieces, 0x58); /* pop rax */
-	pieces->below = RED_ZONE_BYTES;
-	RW_PUT(pieces, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0); /* lea rsp, [rsp + 128] */
-	pieces->below = 0;
-}
-
-/* Goes to `none` where the thread has no table, to `first` where the loop has no record in it. */
-static void put_one_record(const struct one *one, int32_t none, int32_t first)
-{
-	struct rw_pieces *pieces = one->pieces;
-	const uint8_t low = one->low, high = one->high, both = (uint8_t)(0x48 | high * 5);
-	const uint8_t load_table[] = {
-		0x64, (uint8_t)(0x48 | high << 2), 0x8b, (uint8_t)(0x04 | low << 3), 0x25, 0, 0, 0,
-		0
-	};
-	const uint8_t load_record[] = { both, 0x8b, (uint8_t)(0x80 | low << 3 | low), 0, 0, 0, 0 };
-	const uint8_t test[] = { both, 0x85, (uint8_t)(0xc0 | low << 3 | low) };
-
-	rw_put_field(pieces, load_table, sizeof(load_table), 5, SN_PLAN_THREAD, SN_PLAN_WORD_TABLE);
-	rw_put(pieces, test, sizeof(test));
-	rw_put_jump(pieces, 0x74, none, true);
-	rw_put_field(pieces, load_record, sizeof(load_record), 3, SN_PLAN_SLOT,
-		     one->op->plan_index);
-	rw_put(pieces, test, sizeof(test));
-	rw_put_jump(pieces, 0x74, first, true);
-}
-
-/* inc qword [record + at] */
-static void put_one_increment(const struct one *one, uint8_t at)
-{
-	const uint8_t increment[] = { (uint8_t)(0x48 | one->high), 0xff, (uint8_t)(0x40 | one->low),
-				      at };
-
-	rw_put(one->pieces, increment, sizeof(increment));
-}
-
-/* inc qword [register + at], with 32 bits of at */
-static void put_increment_far(struct rw_pieces *pieces, uint8_t low, uint8_t high, uint32_t at)
-{
-	uint8_t increment[] = { (uint8_t)(0x48 | high), 0xff, (uint8_t)(0x80 | low), 0, 0, 0, 0 };
-
-	memcpy(increment + 3, &at, sizeof(at));
-	rw_put(pieces, increment, sizeof(increment));
-}
-
-/* The registers that calls take, where they are not saved yet; gives what was below before. */
-static uint16_t put_one_saved(const struct one *one)
-{
-	struct rw_pieces *pieces = one->pieces;
-	uint16_t below = pieces->below;
-
-	if (one->is_free) {
-		RW_PUT(pieces, 0x48, 0x8d, 0x64, 0x24, 0x80); /* lea rsp, [rsp - 128] */
-		pieces->below = RED_ZONE_BYTES;
-		RW_PUT(pieces, 0x50); /* push rax */
-		pieces->below = RED_ZONE_BYTES + 8;
-	}
-	RW_PUT(pieces, 0x51); /* push rcx, rdx */
-	pieces->below = (uint16_t)(pieces->below + 8);
-	RW_PUT(pieces, 0x52);
-	pieces->below = (uint16_t)(pieces->below + 8);
-	return below;
-}
-
-static void put_one_restored(const struct one *one, uint16_t below)
-{
-	struct rw_pieces *pieces = one->pieces;
-
-	RW_PUT(pieces, 0x5a); /* pop rdx, rcx */
-	pieces->below = (uint16_t)(pieces->below - 8);
-	RW_PUT(pieces, 0x59);
-	pieces->below = (uint16_t)(pieces->below - 8);
-	if (one->is_free) {
-		RW_PUT(pieces, 0x58); /* pop rax */
-		pieces->below = RED_ZONE_BYTES;
-		RW_PUT(pieces, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0); /* lea rsp, [rsp + 128] */
-	}
-	pieces->below = below;
-}
-
-/* Calls with the record in rcx. */
-static void put_one_call(const struct one *one, enum sn_plan_call call)
-{
-	const uint8_t move[] = { (uint8_t)(0x48 | one->high << 2), 0x89,
-				 (uint8_t)(0xc0 | one->low << 3 | RCX) };
-	uint16_t below = put_one_saved(one);
-
-	rw_put(one->pieces, move, sizeof(move)); /* mov rcx, record */
-	put_stack_pointer(one->pieces, RDX, one->op->stack);
-	rw_put_call(one->pieces, one->thunks->label[call]);
-	put_one_restored(one, below);
-}
-
-/* The first entry in a thread: the record has to be made. */
-static void put_one_first(const struct one *one)
-{
-	static const uint8_t load_index[] = { 0xb9, 0, 0, 0, 0 };
-	struct rw_pieces *pieces = one->pieces;
-	int32_t done = rw_label_new(pieces);
-	uint16_t below = put_one_saved(one);
-
-	rw_put_field(pieces, load_index, sizeof(load_index), 1, SN_PLAN_INDEX, one->op->plan_index);
-	rw_put_call(pieces, one->thunks->label[SN_PLAN_CALL_FIRST]);
-	RW_PUT(pieces, 0x48, 0x85, 0xc9); /* test rcx, rcx */
-	rw_put_jump(pieces, 0x74, done, true);
-	if (one->op->kind == RW_BLOCK) {
-		put_increment_far(pieces, RCX, 0, one->op->at);
-	} else {
-		RW_PUT(pieces, 0x48, 0xff, 0x41, AT(entries)); /* inc */
-		RW_PUT(pieces, 0xff, 0x49, AT(countdown));     /* dec */
-		rw_put_jump(pieces, 0x75, done, true);
-		put_stack_pointer(pieces, RDX, one->op->stack);
-		rw_put_call(pieces, one->thunks->label[SN_PLAN_CALL_BEGIN]);
-	}
-	rw_label_place(pieces, done);
-	put_one_restored(one, below);
-}
-
-static void put_one(const struct one *one)
-{
-	struct rw_pieces *pieces = one->pieces;
-	int32_t done = rw_label_new(pieces),
-		first = one->op->kind == RW_ENTER || one->op->kind == RW_BLOCK
-				? rw_label_new(pieces)
-				: done;
-
-	put_one_begin(one);
-	put_one_record(one, done, first);
-	if (one->op->kind == RW_COUNT) {
-		put_one_increment(one, AT(sum));
-	} else if (one->op->kind == RW_BLOCK) {
-		put_increment_far(pieces, one->low, one->high, one->op->at);
-		rw_put_jump(pieces, 0, done, true);
-		rw_label_place(pieces, first);
-		put_one_first(one);
-	} else if (one->op->kind == RW_LEAVE) {
-		const uint8_t compare[] = { (uint8_t)(0x40 | one->high), 0x83,
-					    (uint8_t)(0x78 | one->low), AT(is_open), 0 };
-
-		put_one_increment(one, AT(exits));
-		rw_put(pieces, compare, sizeof(compare)); /* cmp dword */
-		rw_put_jump(pieces, 0x74, done, true);
-		put_one_call(one, SN_PLAN_CALL_END);
-	} else {
-		const uint8_t decrement[] = { (uint8_t)(0x40 | one->high), 0xff,
-					      (uint8_t)(0x48 | one->low), AT(countdown) };
-
-		put_one_increment(one, AT(entries));
-		rw_put(pieces, decrement, sizeof(decrement)); /* dec dword */
-		rw_put_jump(pieces, 0x75, done, true);
-		put_one_call(one, SN_PLAN_CALL_BEGIN);
-		rw_put_jump(pieces, 0, done, true);
-		rw_label_place(pieces, first);
-		put_one_first(one);
-	}
-	rw_label_place(pieces, done);
-	put_one_end(one);
-}
-
-/* One loop only, whose iterations no register tells, and in whose place nothing runs. */
-static bool is_one(const struct rw_op *ops, size_t count)
-{
-	return count == 1 && !ops[0].induction && !ops[0].has_variants;
+		rw_put_flags_saved(pieces);
 }
 
 /* ---- heartbeats ---- */
@@ -478,29 +274,29 @@ static bool is_one(const struct rw_op *ops, size_t count)
 static void put_beats_begin(struct rw_pieces *pieces, bool keeps_flags)
 {
 	RW_PUT(pieces, 0x48, 0x8d, 0x64, 0x24, 0x80); /* lea rsp, [rsp - 128] */
-	pieces->below = RED_ZONE_BYTES;
+	pieces->below = RW_RED_ZONE_BYTES;
 	RW_PUT(pieces, 0x57); /* push rdi, rsi */
-	pieces->below = RED_ZONE_BYTES + 8;
+	pieces->below = RW_RED_ZONE_BYTES + 8;
 	RW_PUT(pieces, 0x56);
-	pieces->below = RED_ZONE_BYTES + 16;
+	pieces->below = RW_RED_ZONE_BYTES + 16;
 	if (keeps_flags) {
 		RW_PUT(pieces, 0x50); /* push rax */
-		pieces->below = RED_ZONE_BYTES + 24;
-		put_flags_saved(pieces);
+		pieces->below = RW_RED_ZONE_BYTES + 24;
+		rw_put_flags_saved(pieces);
 	}
 }
 
 static void put_beats_end(struct rw_pieces *pieces, bool keeps_flags)
 {
 	if (keeps_flags) {
-		put_flags_restored(pieces);
+		rw_put_flags_restored(pieces);
 		RW_PUT(pieces, 0x58); /* pop rax */
-		pieces->below = RED_ZONE_BYTES + 16;
+		pieces->below = RW_RED_ZONE_BYTES + 16;
 	}
 	RW_PUT(pieces, 0x5e); /* pop rsi, rdi */
-	pieces->below = RED_ZONE_BYTES + 8;
+	pieces->below = RW_RED_ZONE_BYTES + 8;
 	RW_PUT(pieces, 0x5f);
-	pieces->below = RED_ZONE_BYTES;
+	pieces->below = RW_RED_ZONE_BYTES;
 	RW_PUT(pieces, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0); /* lea rsp, [rsp + 128] */
 	pieces->below = 0;
 }
@@ -517,7 +313,7 @@ static void put_beat(struct rw_pieces *pieces, const struct rw_thunks *thunks,
 					 [RW_BEAT_CAUGHT] = SN_PLAN_CALL_FULL };
 
 	rw_put_field(pieces, load_index, sizeof(load_index), 1, SN_PLAN_INDEX, op->plan_index);
-	put_stack_pointer(pieces, RSI, op->stack);
+	rw_put_stack_pointer(pieces, RSI, op->stack);
 	rw_put_call_by(pieces, thunks->address[calls[op->kind]]);
 }
 
@@ -533,14 +329,8 @@ void rw_put_ops(struct rw_pieces *pieces, const struct rw_thunks *thunks, const 
 		put_beats_end(pieces, keeps_flags);
 		return;
 	}
-	if (is_one(ops, count)) {
-		bool is_free = ops[0].scratch >= 0 && !keeps_flags;
-		uint8_t reg = is_free ? (uint8_t)ops[0].scratch : RAX;
-
-		put_one(&(struct one){ pieces, thunks, ops, reg & 7, reg >> 3, is_free,
-				       keeps_flags });
+	if (rw_put_ops_by_one(pieces, ops, count, keeps_flags))
 		return;
-	}
 	put_registers_saved(pieces, keeps_flags);
 	for (size_t i = 0; i < count; i++) {
 		int32_t done = rw_label_new(pieces);

@@ -25,6 +25,11 @@ ASSEMBLED("frees_one", "1: mov (%rdi), %rax\nmov %rax, %rdi\nadd %rax, %rcx\ntes
 ASSEMBLED("frees_none", "1: mov (%rdi), %rdi\ntest %rdi, %rdi\njne 1b\ncmp %rsi, %rdi\nret");
 ASSEMBLED("frees_part", "1: mov 8(%rdi), %al\nadd %rax, %rcx\nmov (%rdi), %rdi\n"
 			"test %rdi, %rdi\njne 1b\ncmp %rsi, %rdi\nret");
+/* rax is read in no block before it is written; in one that returns it may be what the caller needs */
+ASSEMBLED("frees_later", "1: mov (%rdi), %rdi\ntest %rdi, %rdi\nje 2f\nmov (%rdi), %rax\n"
+			 "add %rax, %rcx\njmp 1b\n2: xor %eax, %eax\nret");
+ASSEMBLED("frees_no_more", "1: mov (%rdi), %rdi\ntest %rdi, %rdi\nje 2f\nmov (%rdi), %rax\n"
+			   "add %rax, %rcx\njmp 1b\n2: cmp %esi, %ecx\nret");
 /* two entries */
 ASSEMBLED("irreducible", "test %edi, %edi\n"
 			 "je 2f\n"
@@ -260,6 +265,22 @@ TEST(a_free_register_is_not_saved)
 	check_saved("frees_one", 0);
 	check_saved("frees_none", 3);
 	check_saved("frees_part", 3);
+	check_saved("frees_later", 0);
+	check_saved("frees_no_more", 3);
+}
+
+TEST(the_register_that_counts_is_not_the_one_that_is_saved)
+{
+	/* push rcx, mov rcx, fs:[...] */
+	static const uint8_t save[] = { 0x51, 0x64, 0x48, 0x8b, 0x0c, 0x25 };
+	struct sn_text bytes = { 0 };
+	struct sn_plan plan = plan_of("plain", &bytes);
+	unsigned found = 0;
+
+	for (size_t i = 0; i + sizeof(save) <= plan.header->code_bytes; i++)
+		found += !memcmp(plan.code + i, save, sizeof(save));
+	CHECK_INT(found, 1); /* at the entry; at the exit the flags are saved by way of rax */
+	sn_text_free(&bytes);
 }
 
 TEST(a_call_returns_to_a_patch_of_its_own)
