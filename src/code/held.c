@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "code/decode.h"
+#include "code/dwarf_entry.h"
 #include "code/image_parts.h"
 
 enum {
@@ -33,6 +34,7 @@ struct following {
 	const struct sn_variables *variables;
 	struct sn_arena *arena;
 	Dwarf *dwarf;
+	Dwarf_CFI *cfi;
 	Dwarf_Die function; /* DWARF's, around the pc */
 	bool has_function;
 	uint64_t pc, call; /* its last byte */
@@ -70,13 +72,12 @@ static bool unit_find(Dwarf *dwarf, uint64_t link_addr, Dwarf_Die *unit)
 /* The CFA as a register and an offset, at an address. */
 static bool cfa_at(const struct following *f, uint64_t link_addr, int *reg, int64_t *offset)
 {
-	Dwarf_CFI *cfi = f->image->dwarf_elf ? dwarf_getcfi_elf(f->image->dwarf_elf) : NULL;
 	Dwarf_Frame *frame = NULL;
 	Dwarf_Op *ops;
 	size_t count;
 	bool is_known;
 
-	if (!cfi || dwarf_cfi_addrframe(cfi, link_addr, &frame) != 0)
+	if (!f->cfi || dwarf_cfi_addrframe(f->cfi, link_addr, &frame) != 0)
 		return false;
 	is_known = dwarf_frame_cfa(frame, &ops, &count) == 0 && count == 1;
 	if (is_known && ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg31) {
@@ -206,7 +207,7 @@ static bool scope_search(const struct following *f, Dwarf_Die *scope, Dwarf_Die 
 			w->found = child;
 			return true;
 		}
-	} while (dwarf_siblingof(&child, &child) == 0);
+	} while (sn_dwarf_next_entry(&child));
 	dwarf_child(scope, &child);
 	do {
 		int tag = dwarf_tag(&child);
@@ -221,7 +222,7 @@ static bool scope_search(const struct following *f, Dwarf_Die *scope, Dwarf_Die 
 		if (scope_search(f, &child, function, depth + 1, w))
 			return true;
 		w->inlined -= is_inlined;
-	} while (dwarf_siblingof(&child, &child) == 0);
+	} while (sn_dwarf_next_entry(&child));
 	return false;
 }
 
@@ -245,7 +246,7 @@ static bool function_find(const struct following *f, Dwarf_Die *parent, int dept
 		     tag == DW_TAG_class_type || tag == DW_TAG_module) &&
 		    function_find(f, &child, depth + 1, out))
 			return true;
-	} while (dwarf_siblingof(&child, &child) == 0);
+	} while (sn_dwarf_next_entry(&child));
 	return false;
 }
 
@@ -303,7 +304,7 @@ static const char *member_name(const struct following *f, Dwarf_Die *variable, i
 		sn_text_addf(&text, "%s->%s", dwarf_diename(variable), dwarf_diename(&member));
 		name = sn_arena_strdup(f->arena, text.chars);
 		break;
-	} while (dwarf_siblingof(&member, &member) == 0);
+	} while (sn_dwarf_next_entry(&member));
 	sn_text_free(&text);
 	return name;
 }
@@ -513,6 +514,7 @@ struct sn_held sn_held_find(struct sn_image *image, const struct sn_variables *v
 	struct sn_held held = { 0 };
 	Dwarf_Die unit;
 
+	f.cfi = image->dwarf_elf ? dwarf_getcfi_elf(image->dwarf_elf) : NULL;
 	f.has_function = f.dwarf && unit_find(f.dwarf, return_link_addr, &unit) &&
 			 function_find(&f, &unit, 0, &f.function);
 	for (int i = 0; i < INSTRUCTIONS_MOST && !f.lasting; i++) {
@@ -520,6 +522,8 @@ struct sn_held sn_held_find(struct sn_image *image, const struct sn_variables *v
 		if (!step(&f, &held.is_returned))
 			break;
 	}
+	if (f.cfi)
+		dwarf_cfi_end(f.cfi);
 	held.name = f.lasting ? f.lasting : f.member ? f.member : f.local;
 	if (f.lasting)
 		held.name = sn_arena_strdup(arena, f.lasting);

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/text.h"
+#include "code/dwarf_entry.h"
 #include "code/image.h"
 
 enum { DEPTH_MAX = 200, TYPE_DEPTH_MAX = 40, DIES_MAX = 1 << 28 };
@@ -111,14 +112,6 @@ static uint64_t extent_of(const struct reader *r, Dwarf_Die *range)
 	return (uint64_t)high - (uint64_t)low + 1;
 }
 
-/* The next entry of a level; offsets grow, or something is wrong. */
-static bool next_entry(Dwarf_Die *die)
-{
-	Dwarf_Off before = dwarf_dieoffset(die);
-
-	return dwarf_siblingof(die, die) == 0 && dwarf_dieoffset(die) > before;
-}
-
 static void dimensions_read(const struct reader *r, Dwarf_Die *array, struct type_facts *facts)
 {
 	Dwarf_Die child;
@@ -128,7 +121,7 @@ static void dimensions_read(const struct reader *r, Dwarf_Die *array, struct typ
 	do {
 		if (dwarf_tag(&child) == DW_TAG_subrange_type && facts->rank < SN_VARIABLE_RANK_MAX)
 			facts->extents[facts->rank++] = extent_of(r, &child);
-	} while (next_entry(&child));
+	} while (sn_dwarf_next_entry(&child));
 }
 
 static void type_read(const struct reader *r, Dwarf_Die *type, struct type_facts *facts, int depth);
@@ -445,7 +438,7 @@ static void walk(struct reader *r, Dwarf_Die *parent, const struct scope *outer,
 		if (++r->dies > DIES_MAX)
 			return;
 		entry_walk(r, &die, outer, depth);
-	} while (next_entry(&die));
+	} while (sn_dwarf_next_entry(&die));
 }
 
 static void unit_walk(struct reader *r, Dwarf_Die *unit)

@@ -2,6 +2,7 @@
  * to be. */
 #include <stdlib.h>
 
+#include "code/held.h"
 #include "code/image.h"
 #include "code/structure.h"
 #include "code/variables.h"
@@ -38,6 +39,19 @@ static void on_demand(const uint8_t *bytes, size_t length, struct sn_image *whol
 	sn_image_free(image);
 }
 
+static void held(struct sn_image *image, const struct sn_variables *variables)
+{
+	enum { ASKED_MOST = 200 };
+	struct sn_arena arena = { 0 };
+	size_t count;
+	const struct sn_symbol *symbols = sn_image_symbols(image, &count);
+
+	for (size_t i = 0; i < count && i < ASKED_MOST; i++)
+		for (uint64_t at = 0; at < 16; at++)
+			sn_held_find(image, variables, symbols[i].link_addr + at, &arena);
+	sn_arena_free(&arena);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	struct sn_image_options options = { .only_this_file = true };
@@ -63,6 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	on_demand(bytes, length, image);
 	if (sn_variables_read(image, &variables, NULL) == SN_OK)
 		sn_variables_at(variables, length);
+	held(image, variables);
 	sn_variables_free(variables);
 	sn_structure_free(structure);
 	sn_image_free(image);
