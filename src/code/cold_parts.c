@@ -105,12 +105,15 @@ uint32_t *sn_cold_parts_join(const struct sn_image *image, const struct sn_symbo
 
 void sn_cold_parts_find(const struct sn_image *image, struct on_demand *d)
 {
-	size_t count;
-	const struct sn_symbol *names = sn_image_names(image, &count);
+	const struct sn_symbol *names;
 	struct parent_key *keys = NULL;
+	size_t count;
 
 	d->has_cold_parts = true;
-	for (size_t i = 0; sn_image_has_cold_names(image) && i < count; i++) {
+	if (!sn_image_has_cold_names(image))
+		return;
+	names = sn_image_names(image, &count);
+	for (size_t i = 0; i < count; i++) {
 		struct sn_symbol cold;
 		const struct sn_symbol *symbol, *parent;
 		struct cold_part part = { names[i].link_addr, 0 };

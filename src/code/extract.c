@@ -389,7 +389,7 @@ void sn_extract_pack(struct sn_structure *structure, const struct sn_extract_fun
 void sn_extract_add(struct sn_extract_functions *to, struct sn_structure *structure,
 		    const uint8_t *is_wanted)
 {
-	for (uint32_t i = 0; i < structure->function_count; i++)
+	for (uint32_t i = 0; i < sn_structure_known_count(structure); i++)
 		if (is_wanted[i])
 			sn_vec_push(to, (struct sn_extract_function){ structure,
 								      &structure->functions[i] });
@@ -524,7 +524,8 @@ static void want_stubs(struct sn_structure *structure, uint8_t *is_wanted)
 	struct stubs stubs = { .structure = structure, .is_wanted = is_wanted };
 
 	find_span(&stubs);
-	for (uint32_t i = 0; stubs.span.end_link_addr && i < structure->function_count; i++) {
+	for (uint32_t i = 0; stubs.span.end_link_addr && i < sn_structure_known_count(structure);
+	     i++) {
 		const struct sn_function *function = &structure->functions[i];
 
 		for (uint32_t r = 0;

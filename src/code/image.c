@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "code/image_parts.h"
@@ -263,10 +264,8 @@ static sn_status image_read(struct sn_image *image, const void *bytes, size_t le
 	read_dynamic_facts(image);
 	sn_image_find_companions(image, options);
 	read_command_line(image);
-	if (options && options->on_demand && sn_image_find_fde_table(image)) {
-		sn_image_read_names(image);
-		sn_image_sort_names(image);
-	} else {
+	if (!options || !options->on_demand || !sn_image_find_fde_table(image) ||
+	    !sn_image_read_name_index(image)) {
 		sn_image_read_fdes(image);
 		sn_image_read_bindings(image);
 		sn_image_read_relocations(image);
@@ -278,7 +277,7 @@ static sn_status image_read(struct sn_image *image, const void *bytes, size_t le
 	return SN_OK;
 }
 
-static void add_file_state(struct sn_text *out, const char *path)
+void sn_image_add_file_state(struct sn_text *out, const char *path)
 {
 	struct stat st;
 
@@ -303,7 +302,7 @@ sn_status sn_image_identify(const char *path, const struct sn_image_options *opt
 		sn_text_addf(debug_state, " symbols %d", SN_SYMBOLS_VERSION);
 		if (image->debug.is_open) {
 			sn_text_add_char(debug_state, ' ');
-			add_file_state(debug_state, image->debug.path);
+			sn_image_add_file_state(debug_state, image->debug.path);
 		}
 	}
 	sn_image_free(image);
@@ -362,7 +361,10 @@ void sn_image_free(struct sn_image *image)
 	sn_vec_free(&image->names);
 	sn_vec_free(&image->data);
 	sn_vec_free(&image->fdes);
-	sn_vec_free(&image->name_ends);
+	sn_vec_free(&image->plt);
+	sn_vec_free(&image->tables);
+	free(image->merged_entries);
+	sn_file_unmap(&image->entries_file);
 	sn_vec_free(&image->relocations);
 	sn_vec_free(&image->bindings);
 	sn_elf_view_close(&image->elf);
@@ -482,14 +484,41 @@ const struct sn_symbol *sn_image_symbols(const struct sn_image *image, size_t *c
 	return image->symbols.items;
 }
 
+/* All entries of an image that is read on demand, for those who need every one. */
+static void read_all_entries(const struct sn_image *image, bool data)
+{
+	struct sn_image *changed = (struct sn_image *)(uintptr_t)image;
+	struct sn_symbols all = { 0 };
+
+	sn_name_entries_read(changed, data ? &image->data_entries : &image->code_entries, 0,
+			     data ? image->data_entries.count : image->code_entries.count, &all);
+	if (data) {
+		changed->data.items = all.items;
+		changed->data.count = all.count;
+		changed->data.capacity = all.capacity;
+	} else {
+		changed->names.items = all.items;
+		changed->names.count = all.count;
+		changed->names.capacity = all.capacity;
+	}
+}
+
 const struct sn_symbol *sn_image_names(const struct sn_image *image, size_t *count)
 {
+	if (sn_image_is_on_demand(image) && !image->has_names) {
+		((struct sn_image *)(uintptr_t)image)->has_names = true;
+		read_all_entries(image, false);
+	}
 	*count = image->names.count;
 	return image->names.items;
 }
 
 const struct sn_symbol *sn_image_data_symbols(const struct sn_image *image, size_t *count)
 {
+	if (sn_image_is_on_demand(image) && !image->has_data) {
+		((struct sn_image *)(uintptr_t)image)->has_data = true;
+		read_all_entries(image, true);
+	}
 	*count = image->data.count;
 	return image->data.items;
 }
@@ -508,6 +537,34 @@ static size_t symbol_above(const struct sn_symbol *items, size_t count, uint64_t
 			high = middle;
 	}
 	return low;
+}
+
+bool sn_image_data_symbol_before(const struct sn_image *image, uint64_t link_addr,
+				 struct sn_symbol *found)
+{
+	struct sn_symbols here = { 0 };
+	bool is_found;
+	size_t end;
+
+	if (!sn_image_is_on_demand(image)) {
+		end = symbol_above(image->data.items, image->data.count, link_addr);
+		if (end)
+			*found = image->data.items[end - 1];
+		return end > 0;
+	}
+	end = link_addr == UINT64_MAX ? image->data_entries.count
+				      : sn_name_entries_below(&image->data_entries, link_addr + 1);
+	if (!end)
+		return false;
+	sn_name_entries_read((struct sn_image *)(uintptr_t)image, &image->data_entries,
+			     sn_name_entries_below(&image->data_entries,
+						   image->data_entries.items[end - 1].link_addr),
+			     end, &here);
+	is_found = here.count > 0;
+	if (is_found)
+		*found = here.items[here.count - 1];
+	sn_vec_free(&here);
+	return is_found;
 }
 
 bool sn_image_is_on_demand(const struct sn_image *image)
@@ -555,9 +612,12 @@ const struct sn_symbol *sn_image_symbol_at(const struct sn_image *image, uint64_
 
 const struct sn_symbol *sn_image_symbol_named(const struct sn_image *image, const char *name)
 {
-	for (size_t i = 0; i < image->names.count; i++)
-		if (!strcmp(image->names.items[i].name, name))
-			return sn_image_symbol_at(image, image->names.items[i].link_addr);
+	size_t count;
+	const struct sn_symbol *names = sn_image_names(image, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(names[i].name, name))
+			return sn_image_symbol_at(image, names[i].link_addr);
 	return NULL;
 }
 
@@ -597,23 +657,32 @@ static void hide_unread_sections(Elf *handle)
 	}
 }
 
+uint64_t sn_image_debug_state(const struct sn_image *image)
+{
+	struct sn_text state = { 0 };
+	uint64_t hash;
+
+	sn_image_add_file_state(&state,
+				has_debug_lines(&image->elf) ? image->path : image->debug.path);
+	hash = sn_hash_bytes(state.chars, state.length);
+	sn_text_free(&state);
+	return hash;
+}
+
 /* The debug information of `elf`, the image's own or its companion's, unpacked; NULL: read it as it
  * is. */
 static Elf *unpacked_elf(struct sn_image *image, const struct sn_elf_view *elf)
 {
-	struct sn_text state = { 0 };
 	Elf *handle = NULL;
 
 	if (!image->unpacked_folder)
 		return NULL;
-	add_file_state(&state, elf == &image->elf ? image->path : image->debug.path);
-	if (sn_unpacked_open(elf, state.chars, image->unpacked_folder, image->id,
+	if (sn_unpacked_open(elf, sn_image_debug_state(image), image->unpacked_folder, image->id,
 			     &image->unpacked)) {
 		elf_version(EV_CURRENT);
 		handle = elf_memory((char *)(uintptr_t)image->unpacked.bytes,
 				    image->unpacked.length);
 	}
-	sn_text_free(&state);
 	return handle;
 }
 

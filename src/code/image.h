@@ -155,6 +155,9 @@ void sn_image_plt_span(const struct sn_image *image, uint64_t *first, uint64_t *
 const struct sn_symbol *sn_image_symbol_named(const struct sn_image *image, const char *name);
 /** Data objects, sorted by link_addr; may overlap as in the file. */
 const struct sn_symbol *sn_image_data_symbols(const struct sn_image *image, size_t *count);
+/** The last of them that begins at or before an address; false: none does. */
+bool sn_image_data_symbol_before(const struct sn_image *image, uint64_t link_addr,
+				 struct sn_symbol *found);
 
 /** An address range of .eh_frame's tables. */
 struct sn_fde {

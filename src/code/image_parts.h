@@ -34,6 +34,29 @@ struct fde_table {
 	uint64_t link_addr; /* of the section */
 };
 
+/** One symbol table of the file or of a companion. */
+struct symbol_table {
+	const uint8_t *bytes, *strings;
+	size_t count, strings_length;
+};
+
+/** A name of code or data by its address: its place in a table, without a look at its characters. */
+struct name_entry {
+	uint64_t link_addr;
+	uint64_t reach;	      /* of code: where all names so far end */
+	uint32_t table;	      /* of the image; SN_NAME_OF_PLT: of `plt` */
+	uint32_t number;      /* in that table */
+	uint32_t file_number; /* of the STT_FILE before a local symbol in its table, 0: none */
+	uint32_t unused;
+};
+enum { SN_NAME_OF_PLT = 255 };
+
+/** By address; at one address in the order of the tables. */
+struct name_entries {
+	const struct name_entry *items;
+	size_t count;
+};
+
 struct sn_image {
 	struct sn_arena arena;
 	struct sn_file_view file; /* mapped by open; empty for open_memory */
@@ -48,9 +71,14 @@ struct sn_image {
 	SN_VEC(struct sn_symbol) symbols; /* final */
 	SN_VEC(struct sn_symbol) names;	  /* every code name in the tables, by address and rank */
 	SN_VEC(struct sn_symbol) data;
+	SN_VEC(struct sn_symbol) plt; /* names of its stubs */
+	SN_VEC(struct symbol_table) tables;
+	struct name_entries code_entries, data_entries; /* on demand: instead of names and data */
+	struct sn_file_view entries_file;		/* which they are part of */
+	struct name_entry *merged_entries;		/* those of code with the PLT's, or NULL */
+	bool has_names, has_data;			/* on demand: they were read all the same */
 	SN_VEC(struct sn_fde) fdes;
 	struct fde_table fde_table;	       /* on demand only */
-	SN_VEC(uint64_t) name_ends;	       /* on demand: where all names so far end */
 	bool has_plt, has_relocations;	       /* they were read */
 	bool has_cold_names;		       /* ".cold" stands somewhere in the tables */
 	SN_VEC(struct relocation) relocations; /* without a symbol, by place */
@@ -68,6 +96,13 @@ struct sn_image {
 	bool is_dwarf_tried;
 };
 
+/** Adds what tells a file from others at the same path: size and time of change. */
+struct sn_text;
+void sn_image_add_file_state(struct sn_text *out, const char *path);
+
+/** A hash of that of the file whose debug information is in use, which there must be. */
+uint64_t sn_image_debug_state(const struct sn_image *image);
+
 /** companion.c: finds and opens the companions that the options allow. Never fails. */
 void sn_image_find_companions(struct sn_image *image, const struct sn_image_options *options);
 /** Only the one with debug information. */
@@ -84,21 +119,44 @@ uint64_t sn_fde_table_start(const struct fde_table *table, size_t number);
 /** One of its FDEs; false: damaged. */
 bool sn_fde_table_get(const struct sn_image *image, size_t number, struct sn_fde *fde);
 
-/** plt.c: fills `bindings` or `relocations`, and adds a name for each PLT stub to `names`. */
+/** plt.c: fills `bindings` or `relocations`, and adds a name for each PLT stub to `plt`. */
 void sn_image_read_bindings(struct sn_image *image);
 void sn_image_read_relocations(struct sn_image *image);
 /** The relocation at an address, or NULL. */
 const struct relocation *sn_image_relocation_at(const struct sn_image *image, uint64_t link_addr);
 void sn_image_read_plt(struct sn_image *image);
 
-/** symbols.c: fills `names`, `data` and at last `symbols`. */
+/** symbols.c: fills `tables`, `names`, `data` and at last `symbols`. */
 void sn_image_read_symbols(struct sn_image *image);
-/** Without `symbols` and what the PLT names. */
-void sn_image_read_names(struct sn_image *image);
+/** Only `tables`. */
+void sn_image_find_tables(struct sn_image *image);
+/** A record of a table, and its name ("" for none). */
+const char *sn_symbol_table_get(const struct symbol_table *table, size_t number, Elf64_Sym *symbol);
+enum symbol_class { SYMBOL_OTHER, SYMBOL_CODE, SYMBOL_DATA };
+enum symbol_class sn_symbol_class(const struct sn_image *image, const Elf64_Sym *symbol,
+				  const char *name);
+/** The symbol of a record that is code or data. `file`: the STT_FILE before it, or NULL. */
+struct sn_symbol sn_symbol_of(struct sn_image *image, const Elf64_Sym *symbol, const char *name,
+			      const char *file);
 /** By address; of aliases the name that a person would choose is first. */
 int sn_symbol_order(const struct sn_symbol *x, const struct sn_symbol *y);
-/** Sorts names and data again after some were added. */
-void sn_image_sort_names(struct sn_image *image);
+/** By that order; those that are equal stay as they are. */
+void sn_symbols_sort(struct sn_symbol *items, size_t count);
+
+/** name_index.c: the entries of an image that is read on demand, with `tables`, from the cache if they
+ * are there. False: there are too many tables; read the file whole. */
+bool sn_image_read_name_index(struct sn_image *image);
+/** Adds those of `plt` to the entries of code. */
+void sn_name_index_add_plt(struct sn_image *image);
+/** How many entries begin below. */
+size_t sn_name_entries_below(const struct name_entries *entries, uint64_t link_addr);
+/** Adds the symbols of entries [first, end) to `out`, by address and rank. */
+struct sn_symbols {
+	struct sn_symbol *items;
+	size_t count, capacity;
+};
+void sn_name_entries_read(struct sn_image *image, const struct name_entries *entries, size_t first,
+			  size_t end, struct sn_symbols *out);
 
 /** A stretch of code whose symbols depend on nothing outside of it. */
 struct symbol_window {

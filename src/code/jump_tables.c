@@ -383,21 +383,12 @@ static void evaluate(struct state *s, const ZydisDecodedInstruction *insn,
 
 static uint64_t data_symbol_end(const struct sn_image *image, uint64_t link_addr)
 {
-	size_t count, low = 0, high;
-	const struct sn_symbol *symbols = sn_image_data_symbols(image, &count);
+	struct sn_symbol symbol;
 
-	high = count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (symbols[middle].link_addr <= link_addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low && link_addr - symbols[low - 1].link_addr < symbols[low - 1].size_bytes)
-		return symbols[low - 1].link_addr + symbols[low - 1].size_bytes;
-	return 0;
+	return sn_image_data_symbol_before(image, link_addr, &symbol) &&
+			       link_addr - symbol.link_addr < symbol.size_bytes
+		       ? symbol.link_addr + symbol.size_bytes
+		       : 0;
 }
 
 static bool entry_read(const struct sn_image *image, const struct value *jump, uint64_t entry_addr,

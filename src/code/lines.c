@@ -12,26 +12,14 @@
 #include "base/text.h"
 #include "code/demangle.h"
 #include "code/line_table.h"
+#include "code/units.h"
 
 enum { DEPTH_MAX = 200, DIES_MAX = 1 << 28, ORIGINS_MAX = 8 };
 
-struct unit_range {
-	uint64_t first_link_addr, end_link_addr;
-	uint32_t unit;
-};
-
-struct unit {
-	Dwarf_Off offset;      /* of its DIE */
-	struct sn_unit *about; /* NULL until a function of it was met */
-	const char *const *files;
-	bool is_skeleton;
-};
-
 struct line_reader {
 	Dwarf *dwarf;
-	SN_VEC(struct unit) units;
-	SN_VEC(struct unit_range) ranges; /* by address */
-	struct sn_map files;		  /* pointer of libdw -> interned */
+	struct units units;
+	struct sn_map files;   /* pointer of libdw -> interned */
 	struct sn_map origins; /* DIE pointer of an abstract subroutine -> index + 1 in `callees` */
 	SN_VEC(struct sn_inline) callees; /* name and declaration of abstract subroutines */
 };
@@ -40,8 +28,7 @@ void sn_line_reader_free(struct line_reader *reader)
 {
 	if (!reader)
 		return;
-	sn_vec_free(&reader->units);
-	sn_vec_free(&reader->ranges);
+	sn_units_free(&reader->units);
 	sn_vec_free(&reader->callees);
 	sn_map_free(&reader->files);
 	sn_map_free(&reader->origins);
@@ -101,79 +88,13 @@ static const char *file_of(struct sn_structure *structure, const char *path, con
 
 /* ---- the units ---- */
 
-static int by_range(const void *a, const void *b)
-{
-	const struct unit_range *x = a, *y = b;
-
-	if (x->first_link_addr != y->first_link_addr)
-		return x->first_link_addr < y->first_link_addr ? -1 : 1;
-	if (x->end_link_addr != y->end_link_addr)
-		return x->end_link_addr < y->end_link_addr ? -1 : 1;
-	return x->unit < y->unit ? -1 : x->unit > y->unit;
-}
-
-static void add_unit(struct line_reader *reader, Dwarf_Die *die, bool is_skeleton)
-{
-	struct unit unit = { .offset = dwarf_dieoffset(die), .is_skeleton = is_skeleton };
-	Dwarf_Addr base, first, end;
-	ptrdiff_t at = 0;
-	size_t before = reader->ranges.count;
-
-	while ((at = dwarf_ranges(die, at, &base, &first, &end)) > 0) {
-		struct unit_range range = { first, end, (uint32_t)reader->units.count };
-
-		/* 0 and -1 stand for code that the linker dropped */
-		if (first && end > first && reader->ranges.count - before < (1u << 24))
-			sn_vec_push(&reader->ranges, range);
-	}
-	sn_vec_push(&reader->units, unit);
-}
-
 static struct line_reader *reader_open(struct sn_structure *structure)
 {
 	struct line_reader *reader = sn_alloc_zeroed(1, sizeof(*reader));
-	Dwarf_CU *cu = NULL;
-	Dwarf_Off last = 0;
 
 	reader->dwarf = sn_image_dwarf(structure->image);
-	while (reader->dwarf) {
-		Dwarf_Half version;
-		uint8_t type;
-		Dwarf_Die die, sub;
-
-		if (dwarf_get_units(reader->dwarf, cu, &cu, &version, &type, &die, &sub) != 0)
-			break;
-		if (reader->units.count && dwarf_dieoffset(&die) <= last)
-			break; /* units go forward, or something is wrong */
-		last = dwarf_dieoffset(&die);
-		if (type == DW_UT_compile || type == DW_UT_skeleton)
-			add_unit(reader, &die, type == DW_UT_skeleton);
-	}
-	if (reader->ranges.count)
-		qsort(reader->ranges.items, reader->ranges.count, sizeof(*reader->ranges.items),
-		      by_range);
+	sn_units_read(structure->image, &reader->units);
 	return reader;
-}
-
-/* The unit around an address: the last range that begins at or before it, or one of few before
- * that. */
-static int64_t unit_at(const struct line_reader *reader, uint64_t link_addr)
-{
-	enum { OVERLAPS_MAX = 16 };
-	size_t low = 0, high = reader->ranges.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (reader->ranges.items[middle].first_link_addr <= link_addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t i = low; i > 0 && i + OVERLAPS_MAX > low; i--)
-		if (link_addr < reader->ranges.items[i - 1].end_link_addr)
-			return reader->ranges.items[i - 1].unit;
-	return -1;
 }
 
 static const char *string_attribute(Dwarf_Die *die, unsigned name)
@@ -637,7 +558,7 @@ static void read_requests(struct sn_structure *structure, const struct request *
 
 	for (size_t i = 0; i < count; i++)
 		pass.wanted[i].function = requests[i].function;
-	read_unit(&pass, &structure->lines->units.items[requests[0].unit]);
+	read_unit(&pass, &structure->lines->units.all.items[requests[0].unit]);
 	for (size_t i = 0; i < count; i++) {
 		sn_gathered_lines_finish(structure, &pass.wanted[i]);
 		sn_gathered_lines_free(&pass.wanted[i]);
@@ -654,7 +575,7 @@ void sn_lines_prepare(struct sn_structure *structure, const uint32_t *functions,
 		structure->lines = reader_open(structure);
 	for (size_t i = 0; i < count; i++) {
 		struct sn_function *function = &structure->functions[functions[i]];
-		int64_t unit = unit_at(structure->lines, function->link_addr);
+		int64_t unit = sn_unit_at(&structure->lines->units, function->link_addr);
 
 		function->has_lines = true;
 		if (unit >= 0)

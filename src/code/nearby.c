@@ -20,38 +20,13 @@ struct stretch {
 /* The number of names that begin below. */
 static size_t names_below(const struct sn_image *image, uint64_t link_addr)
 {
-	size_t low = 0, high = image->names.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (image->names.items[middle].link_addr < link_addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static void find_ends(struct sn_image *image)
-{
-	uint64_t end = 0;
-
-	image->name_ends.count = 0;
-	sn_vec_reserve(&image->name_ends, image->names.count);
-	for (size_t i = 0; i < image->names.count; i++) {
-		const struct sn_symbol *name = &image->names.items[i];
-		uint64_t own = name->link_addr + (name->size_bytes ? name->size_bytes : 1);
-
-		end = own > end ? own : end;
-		sn_vec_push(&image->name_ends, end);
-	}
+	return sn_name_entries_below(&image->code_entries, link_addr);
 }
 
 /* Whether a name that begins before reaches beyond an address. */
 static bool is_covered(const struct sn_image *image, size_t names_before, uint64_t link_addr)
 {
-	return names_before && image->name_ends.items[names_before - 1] > link_addr;
+	return names_before && image->code_entries.items[names_before - 1].reach > link_addr;
 }
 
 static bool is_in_fde(const struct sn_image *image, size_t fdes_before, uint64_t link_addr)
@@ -72,8 +47,8 @@ static uint64_t first_of(const struct stretch *s, uint64_t link_addr)
 	for (;;) {
 		uint64_t at = s->section->link_addr;
 
-		if (names && image->names.items[names - 1].link_addr > at)
-			at = image->names.items[names - 1].link_addr;
+		if (names && image->code_entries.items[names - 1].link_addr > at)
+			at = image->code_entries.items[names - 1].link_addr;
 		if (fdes && sn_fde_table_start(&image->fde_table, fdes - 1) > at)
 			at = sn_fde_table_start(&image->fde_table, fdes - 1);
 		if (at == s->section->link_addr)
@@ -92,9 +67,10 @@ static uint64_t end_of(const struct stretch *s, uint64_t link_addr)
 	size_t name = names_below(image, link_addr + 1);
 	uint64_t end = s->section->link_addr + s->section->size_bytes;
 
-	for (; name < image->names.count && image->names.items[name].link_addr < end; name++)
-		if (!is_covered(image, name, image->names.items[name].link_addr)) {
-			end = image->names.items[name].link_addr;
+	for (; name < image->code_entries.count && image->code_entries.items[name].link_addr < end;
+	     name++)
+		if (!is_covered(image, name, image->code_entries.items[name].link_addr)) {
+			end = image->code_entries.items[name].link_addr;
 			break;
 		}
 	if (!s->has_fdes)
@@ -131,19 +107,18 @@ static void make(struct stretch *s)
 {
 	struct sn_image *image = s->image;
 	struct sn_section part = *s->section;
-	size_t names = names_below(image, s->first);
+	struct sn_symbols names = { 0 };
 	struct sn_fdes fdes = { 0 };
-	struct symbol_window window = { .names = names ? image->names.items + names
-						       : image->names.items,
-					.name_count = names_below(image, s->end + 1) - names,
-					.sections = &part,
-					.section_count = 1,
-					.end = s->end };
+	struct symbol_window window = { .sections = &part, .section_count = 1, .end = s->end };
 
 	part.link_addr = s->first;
 	part.size_bytes = s->end - s->first;
 	if (s->has_fdes)
 		sn_image_fdes_between(image, s->first, s->end + 1, &fdes);
+	sn_name_entries_read(image, &image->code_entries, names_below(image, s->first),
+			     names_below(image, s->end + 1), &names);
+	window.names = names.items;
+	window.name_count = names.count;
 	window.fdes = fdes.items;
 	window.fde_count = fdes.count;
 	image->flow_instructions = 0; /* so a stretch is the same whatever was asked for before */
@@ -152,6 +127,7 @@ static void make(struct stretch *s)
 		keep(image, &window.symbols.items[i]);
 	sn_vec_free(&window.symbols);
 	sn_vec_free(&fdes);
+	sn_vec_free(&names);
 }
 
 const struct sn_symbol *sn_image_symbol_near(struct sn_image *image, uint64_t link_addr)
@@ -165,11 +141,8 @@ const struct sn_symbol *sn_image_symbol_near(struct sn_image *image, uint64_t li
 		image->has_plt = true;
 		sn_image_read_bindings(image);
 		sn_image_read_plt(image);
-		sn_image_sort_names(image);
-		image->name_ends.count = 0;
+		sn_name_index_add_plt(image);
 	}
-	if (image->name_ends.count != image->names.count)
-		find_ends(image);
 	s.first = first_of(&s, link_addr);
 	s.end = end_of(&s, link_addr);
 	make(&s);

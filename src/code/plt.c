@@ -150,28 +150,45 @@ static uint64_t stub_slot(const uint8_t *bytes, size_t length, uint64_t link_add
 	return 0;
 }
 
-static const char *stub_name(struct sn_image *image, const struct relocation *relocation,
-			     size_t name_count)
+/* Of the names at an address the first by rank, or NULL. The tables may not be sorted yet. */
+static const char *name_at(struct sn_image *image, uint64_t link_addr)
 {
-	const char *name = relocation->name;
-	const struct sn_symbol *resolver = NULL;
+	const struct sn_symbol *best = NULL;
+	struct sn_symbols found = { 0 };
+	const char *name;
 
-	/* IRELATIVE: the resolver stands in for the name that static linking dropped */
-	for (size_t i = 0; !name && relocation->value && i < name_count; i++) {
+	if (sn_image_is_on_demand(image))
+		sn_name_entries_read(image, &image->code_entries,
+				     sn_name_entries_below(&image->code_entries, link_addr),
+				     sn_name_entries_below(&image->code_entries, link_addr + 1),
+				     &found);
+	if (found.count)
+		best = &found.items[0];
+	for (size_t i = 0; i < image->names.count && !sn_image_is_on_demand(image); i++) {
 		const struct sn_symbol *symbol = &image->names.items[i];
 
-		if (symbol->link_addr == relocation->value &&
-		    (!resolver || sn_symbol_order(symbol, resolver) < 0))
-			resolver = symbol;
+		if (symbol->link_addr == link_addr && (!best || sn_symbol_order(symbol, best) < 0))
+			best = symbol;
 	}
-	name = resolver ? resolver->name : name;
+	name = best ? best->name : NULL;
+	sn_vec_free(&found);
+	return name;
+}
+
+static const char *stub_name(struct sn_image *image, const struct relocation *relocation)
+{
+	const char *name = relocation->name;
+
+	/* IRELATIVE: the resolver stands in for the name that static linking dropped */
+	if (!name && relocation->value)
+		name = name_at(image, relocation->value);
 	if (!name || !*name)
 		return NULL;
 	return sn_arena_printf(&image->arena, "%s@plt", name);
 }
 
 static void read_plt_section(struct sn_image *image, const struct sn_section *section,
-			     size_t entry_bytes, size_t name_count)
+			     size_t entry_bytes)
 {
 	for (uint64_t at = 0; at + entry_bytes <= section->size_bytes; at += entry_bytes) {
 		size_t available;
@@ -188,16 +205,14 @@ static void read_plt_section(struct sn_image *image, const struct sn_section *se
 		relocation = slot ? sn_image_relocation_at(image, slot) : NULL;
 		if (!relocation)
 			continue;
-		symbol.name = stub_name(image, relocation, name_count);
+		symbol.name = stub_name(image, relocation);
 		if (symbol.name)
-			sn_vec_push(&image->names, symbol);
+			sn_vec_push(&image->plt, symbol);
 	}
 }
 
 void sn_image_read_plt(struct sn_image *image)
 {
-	size_t name_count = image->names.count;
-
 	for (size_t i = 0; i < image->elf.section_count; i++) {
 		const Elf64_Shdr *header = &image->elf.sections[i];
 		const struct sn_section *section;
@@ -206,7 +221,6 @@ void sn_image_read_plt(struct sn_image *image)
 			continue;
 		section = sn_image_section_at(image, header->sh_addr);
 		if (section && section->is_executable && section->link_addr == header->sh_addr)
-			read_plt_section(image, section, header->sh_entsize == 8 ? 8 : 16,
-					 name_count);
+			read_plt_section(image, section, header->sh_entsize == 8 ? 8 : 16);
 	}
 }

@@ -247,6 +247,11 @@ static int64_t find_on_demand(struct sn_structure *structure, uint64_t link_addr
 	return (int64_t)*slot - 1;
 }
 
+size_t sn_structure_known_count(const struct sn_structure *structure)
+{
+	return structure->on_demand ? structure->on_demand->used_count : structure->function_count;
+}
+
 bool sn_structure_is_full(const struct sn_structure *structure)
 {
 	return structure->on_demand && structure->on_demand->is_full;
@@ -527,22 +532,22 @@ static void prepare(struct sn_structure *structure, const uint32_t *functions, s
 void sn_structure_prepare(struct sn_structure *structure, const uint64_t *link_addrs, size_t count,
 			  enum sn_prepare what)
 {
-	uint8_t *is_wanted = sn_alloc_zeroed(structure->function_count + 1, 1);
 	SN_VEC(uint32_t) functions = { 0 };
+	size_t kept = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		int64_t index = sn_structure_find(structure, link_addrs[i]);
 
-		if (index >= 0 && !is_wanted[index]) {
-			is_wanted[index] = 1;
+		if (index >= 0)
 			sn_vec_push(&functions, (uint32_t)index);
-		}
 	}
 	if (functions.count)
 		qsort(functions.items, functions.count, sizeof(*functions.items), by_index);
-	prepare(structure, functions.items, functions.count, what);
+	for (size_t i = 0; i < functions.count; i++)
+		if (!kept || functions.items[kept - 1] != functions.items[i])
+			functions.items[kept++] = functions.items[i];
+	prepare(structure, functions.items, kept, what);
 	sn_vec_free(&functions);
-	free(is_wanted);
 }
 
 void sn_structure_prepare_all(struct sn_structure *structure, enum sn_prepare what)

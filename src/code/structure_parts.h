@@ -90,6 +90,8 @@ const char *sn_structure_string(struct sn_structure *structure, const char *char
 struct sn_structure *sn_structure_new(void);
 /** Whether it was read on demand and has not all that was asked for. */
 bool sn_structure_is_full(const struct sn_structure *structure);
+/** How many functions there are so far: on demand fewer than there is room for. */
+size_t sn_structure_known_count(const struct sn_structure *structure);
 /** The index of the function around an address, or -1: without making its name. */
 int64_t sn_structure_find(const struct sn_structure *structure, uint64_t link_addr);
 /** The same, without reading more on demand: of functions that were asked for. */

@@ -24,87 +24,114 @@ static const char *plain_name(struct sn_image *image, const char *name)
 	return at && at != name ? sn_arena_strndup(&image->arena, name, (size_t)(at - name)) : name;
 }
 
-static void add_symbol(struct sn_image *image, const Elf64_Sym *symbol, const char *name,
-		       const char *file)
+enum symbol_class sn_symbol_class(const struct sn_image *image, const Elf64_Sym *symbol,
+				  const char *name)
+{
+	unsigned type = ELF64_ST_TYPE(symbol->st_info);
+
+	if (!*name || symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS)
+		return SYMBOL_OTHER;
+	if (type == STT_OBJECT && symbol->st_size)
+		return SYMBOL_DATA;
+	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
+		return SYMBOL_OTHER;
+	if ((type == STT_NOTYPE && (name[0] == '.' || name[0] == '$')) ||
+	    !code_section(image, symbol->st_value))
+		return SYMBOL_OTHER;
+	return SYMBOL_CODE;
+}
+
+struct sn_symbol sn_symbol_of(struct sn_image *image, const Elf64_Sym *symbol, const char *name,
+			      const char *file)
 {
 	unsigned type = ELF64_ST_TYPE(symbol->st_info);
 	unsigned binding = ELF64_ST_BIND(symbol->st_info);
 	struct sn_symbol found = {
 		.link_addr = symbol->st_value,
 		.size_bytes = symbol->st_size,
+		.name = plain_name(image, name),
 		.is_local = binding == STB_LOCAL,
 		.is_weak = binding == STB_WEAK,
 		.is_ifunc = type == STT_GNU_IFUNC,
 		.file = binding == STB_LOCAL ? file : NULL,
+		.kind = type == STT_OBJECT ? SN_SYMBOL_DATA : SN_SYMBOL_FUNCTION,
 	};
-	bool is_untyped = type == STT_NOTYPE;
 
-	if (!*name || symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS)
-		return;
-	if (type == STT_OBJECT && symbol->st_size) {
-		found.kind = SN_SYMBOL_DATA;
-		found.name = plain_name(image, name);
-		sn_vec_push(&image->data, found);
-		return;
-	}
-	if (type != STT_FUNC && type != STT_GNU_IFUNC && !is_untyped)
-		return;
-	if ((is_untyped && (name[0] == '.' || name[0] == '$')) ||
-	    !code_section(image, found.link_addr))
-		return;
+	if (found.kind == SN_SYMBOL_DATA)
+		return found;
 	if (symbol->st_size > UINT64_MAX - symbol->st_value)
 		found.size_bytes = 0;
 	/* an untyped name inside a sized function is a label; this marks it as such */
-	found.is_size_inferred = is_untyped || !found.size_bytes;
-	found.kind = SN_SYMBOL_FUNCTION;
-	found.name = plain_name(image, name);
-	sn_vec_push(&image->names, found);
+	found.is_size_inferred = type == STT_NOTYPE || !found.size_bytes;
+	return found;
 }
 
-/* Of a table of strings, without a look at each of them: few names have a dot. */
-static bool has_cold(const uint8_t *strings, size_t length)
-{
-	const uint8_t *end = strings + length, *at = strings;
+/* ---- the tables ---- */
 
-	while (at && (at = memchr(at, '.', (size_t)(end - at))) && end - at > 5)
-		if (!memcmp(at++, ".cold", 5))
-			return true;
-	return false;
-}
-
-static bool read_table(struct sn_image *image, const struct sn_elf_view *elf, uint32_t type)
+static bool find_tables(struct sn_image *image, const struct sn_elf_view *elf, uint32_t type)
 {
 	bool is_found = false;
 
 	for (size_t i = 0; i < elf->section_count; i++) {
 		const Elf64_Shdr *section = &elf->sections[i];
-		const uint8_t *bytes, *strings;
-		size_t length, strings_length;
-		const char *file = NULL;
+		struct symbol_table table = { 0 };
+		size_t length;
 
 		if (section->sh_type != type || section->sh_link >= elf->section_count)
 			continue;
-		bytes = sn_elf_section_bytes(elf, section, &length);
-		strings = sn_elf_section_bytes(elf, &elf->sections[section->sh_link],
-					       &strings_length);
+		table.bytes = sn_elf_section_bytes(elf, section, &length);
+		table.strings = sn_elf_section_bytes(elf, &elf->sections[section->sh_link],
+						     &table.strings_length);
 		is_found |= length >= 2 * sizeof(Elf64_Sym);
-		if (image->fde_table.pairs && strings && !image->has_cold_names)
-			image->has_cold_names = has_cold(strings, strings_length);
-		for (size_t at = 0; bytes && length - at >= sizeof(Elf64_Sym);
-		     at += sizeof(Elf64_Sym)) {
-			Elf64_Sym symbol;
-			const char *name;
-
-			memcpy(&symbol, bytes + at, sizeof(symbol));
-			name = sn_elf_string(strings, strings_length, symbol.st_name);
-			if (ELF64_ST_TYPE(symbol.st_info) == STT_FILE)
-				file = *name ? name : NULL;
-			else
-				add_symbol(image, &symbol, name, file);
-		}
+		table.count = table.bytes ? length / sizeof(Elf64_Sym) : 0;
+		sn_vec_push(&image->tables, table);
 	}
 	return is_found;
 }
+
+void sn_image_find_tables(struct sn_image *image)
+{
+	bool has;
+
+	image->tables.count = 0;
+	has = find_tables(image, &image->elf, SHT_SYMTAB);
+
+	if (image->debug.is_open)
+		has |= find_tables(image, &image->debug.elf, SHT_SYMTAB);
+	if (image->mini.is_open)
+		has |= find_tables(image, &image->mini.elf, SHT_SYMTAB);
+	find_tables(image, &image->elf, SHT_DYNSYM);
+	image->facts.has_symtab = has;
+}
+
+const char *sn_symbol_table_get(const struct symbol_table *table, size_t number, Elf64_Sym *symbol)
+{
+	memcpy(symbol, table->bytes + number * sizeof(*symbol), sizeof(*symbol));
+	return sn_elf_string(table->strings, table->strings_length, symbol->st_name);
+}
+
+static void read_table(struct sn_image *image, const struct symbol_table *table)
+{
+	const char *file = NULL;
+
+	for (size_t i = 0; i < table->count; i++) {
+		Elf64_Sym symbol;
+		const char *name = sn_symbol_table_get(table, i, &symbol);
+		enum symbol_class class;
+
+		if (ELF64_ST_TYPE(symbol.st_info) == STT_FILE) {
+			file = *name ? name : NULL;
+			continue;
+		}
+		class = sn_symbol_class(image, &symbol, name);
+		if (class == SYMBOL_CODE)
+			sn_vec_push(&image->names, sn_symbol_of(image, &symbol, name, file));
+		else if (class == SYMBOL_DATA)
+			sn_vec_push(&image->data, sn_symbol_of(image, &symbol, name, file));
+	}
+}
+
+/* ---- their order ---- */
 
 static size_t underscores(const char *name)
 {
@@ -141,7 +168,7 @@ static int by_address_and_rank(const void *a, const void *b)
 	return sn_symbol_order(a, b);
 }
 
-static void sort_symbols(struct sn_symbol *items, size_t count)
+void sn_symbols_sort(struct sn_symbol *items, size_t count)
 {
 	sn_sort_items(items, count, sizeof(*items), offsetof(struct sn_symbol, link_addr),
 		      by_address_and_rank);
@@ -413,31 +440,18 @@ void sn_image_make_symbols(struct sn_image *image, struct symbol_window *window)
 	drop_overlaps(window);
 }
 
-void sn_image_sort_names(struct sn_image *image)
-{
-	sort_symbols(image->names.items, image->names.count);
-	sort_symbols(image->data.items, image->data.count);
-}
-
-void sn_image_read_names(struct sn_image *image)
-{
-	bool has = read_table(image, &image->elf, SHT_SYMTAB);
-
-	if (image->debug.is_open)
-		has |= read_table(image, &image->debug.elf, SHT_SYMTAB);
-	if (image->mini.is_open)
-		has |= read_table(image, &image->mini.elf, SHT_SYMTAB);
-	read_table(image, &image->elf, SHT_DYNSYM);
-	image->facts.has_symtab = has;
-}
-
 void sn_image_read_symbols(struct sn_image *image)
 {
 	struct symbol_window whole = { 0 };
 
-	sn_image_read_names(image);
+	sn_image_find_tables(image);
+	for (size_t i = 0; i < image->tables.count; i++)
+		read_table(image, &image->tables.items[i]);
 	sn_image_read_plt(image);
-	sn_image_sort_names(image);
+	for (size_t i = 0; i < image->plt.count; i++)
+		sn_vec_push(&image->names, image->plt.items[i]);
+	sn_symbols_sort(image->names.items, image->names.count);
+	sn_symbols_sort(image->data.items, image->data.count);
 	whole.names = image->names.items;
 	whole.name_count = image->names.count;
 	whole.fdes = image->fdes.items;

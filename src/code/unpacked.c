@@ -5,16 +5,14 @@
  */
 #include "code/unpacked.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <zlib.h>
 #include <zstd.h>
 
 #include "base/alloc.h"
-#include "base/map.h"
 #include "base/text.h"
+#include "code/kept_file.h"
 
 enum { SECTIONS_MAX = 16, UNPACKED_MAX = 1 << 30, ZSTD_CHDR_TYPE = 2 };
 
@@ -25,39 +23,7 @@ static const char *const read_sections[] = {
 	".debug_types", ".debug_str_offsets",
 };
 
-struct footer {
-	char magic[8];
-	uint64_t state, length, sum; /* `length`: of what is before; `sum`: of that */
-};
-static const char magic[8] = "sndebug1";
-
-/* Four multiply-and-add chains over words of 8 bytes: whatever a disk may do is seen, and it takes a
- * millisecond where bytes one by one take ten. */
-static uint64_t sum_of(const uint8_t *bytes, size_t length)
-{
-	uint64_t lanes[4] = { 1, 2, 3, 4 }, word;
-	size_t at = 0;
-
-	for (; length - at >= 32; at += 32)
-		for (unsigned k = 0; k < 4; k++) {
-			memcpy(&word, bytes + at + 8 * k, 8);
-			lanes[k] = (lanes[k] + word) * UINT64_C(0x9e3779b97f4a7c15);
-		}
-	return lanes[0] ^ lanes[1] << 1 ^ lanes[2] << 2 ^ lanes[3] << 3 ^
-	       sn_hash_bytes(bytes + at, length - at);
-}
-
-static bool is_whole(const struct sn_file_view *file, uint64_t state)
-{
-	struct footer footer;
-
-	if (file->length <= sizeof(footer))
-		return false;
-	memcpy(&footer, file->bytes + file->length - sizeof(footer), sizeof(footer));
-	return !memcmp(footer.magic, magic, sizeof(magic)) && footer.state == state &&
-	       footer.length == file->length - sizeof(footer) &&
-	       footer.sum == sum_of(file->bytes, footer.length);
-}
+static const struct sn_kept_kind kind = { "debug", "sndebug1" };
 
 /* ---- making it ---- */
 
@@ -156,11 +122,10 @@ static void add_names(struct made *made)
 	append(made, made->names.chars, made->names.length);
 }
 
-static bool make(const struct sn_elf_view *elf, uint64_t state, struct made *made)
+static bool make(const struct sn_elf_view *elf, struct made *made)
 {
 	static const uint8_t zeros[8];
 	Elf64_Ehdr header = elf->header;
-	struct footer footer = { .state = state };
 
 	append(made, &header, sizeof(header));
 	sn_text_add_bytes(&made->names, "", 1);
@@ -176,51 +141,22 @@ static bool make(const struct sn_elf_view *elf, uint64_t state, struct made *mad
 	header.e_shstrndx = (Elf64_Half)(made->count - 1);
 	append(made, made->headers, made->count * sizeof(*made->headers));
 	memcpy(made->bytes, &header, sizeof(header));
-	memcpy(footer.magic, magic, sizeof(magic));
-	footer.length = made->length;
-	footer.sum = sum_of(made->bytes, made->length);
-	append(made, &footer, sizeof(footer));
 	return true;
 }
 
-/* Failing to keep it is no failure. */
-static void keep(const char *folder, const char *path, const struct made *made)
-{
-	struct sn_file_writer writer;
-
-	if (sn_make_folders(folder, NULL) != SN_OK ||
-	    sn_file_writer_open(&writer, path, NULL) != SN_OK)
-		return;
-	fwrite(made->bytes, 1, made->length, writer.out);
-	sn_file_writer_commit(&writer, NULL);
-}
-
-static bool read_kept(const char *path, uint64_t state, struct sn_file_view *out)
-{
-	if (sn_file_map(path, out, NULL) != SN_OK)
-		return false;
-	if (is_whole(out, state)) {
-		utimensat(AT_FDCWD, path, NULL, 0); /* used just now */
-		return true;
-	}
-	sn_file_unmap(out);
-	return false;
-}
-
-bool sn_unpacked_open(const struct sn_elf_view *elf, const char *state, const char *folder,
+bool sn_unpacked_open(const struct sn_elf_view *elf, uint64_t state, const char *folder,
 		      const char *id, struct sn_file_view *out)
 {
-	uint64_t hash = sn_hash_bytes(state, strlen(state));
 	struct sn_text path = { 0 };
 	struct made made = { 0 };
 	bool is_found;
 
 	if (!is_packed(elf))
 		return false;
-	sn_text_addf(&path, "%s/%s.debug", folder, id);
-	is_found = read_kept(path.chars, hash, out);
-	if (!is_found && make(elf, hash, &made)) {
-		keep(folder, path.chars, &made);
+	sn_kept_path(&path, folder, id, &kind);
+	is_found = sn_kept_read(path.chars, &kind, state, out);
+	if (!is_found && make(elf, &made)) {
+		sn_kept_write(folder, path.chars, &kind, state, made.bytes, made.length);
 		*out = (struct sn_file_view){ .bytes = made.bytes, .length = made.length };
 		is_found = true;
 	} else {

@@ -7,11 +7,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "code/extract.h"
 #include "code/structure.h"
 #include "harness/tap.h"
+
+/* So many names that an index of them is kept. */
+__asm__(".text\n.altmacro\n.macro many number\n"
+	".type many_\\number, @function\nmany_\\number: ret\n.size many_\\number, .-many_\\number\n"
+	".endm\n.set many_next, 0\n.rept 5000\nmany %many_next\n.set many_next, many_next + 1\n.endr\n"
+	".noaltmacro\n");
 
 static bool same_text(const char *a, const char *b)
 {
@@ -115,12 +122,45 @@ static void compare(const char *path, unsigned places)
 	pair_free(&p);
 }
 
+static bool same_data(const struct pair *p, uint64_t link_addr)
+{
+	struct sn_symbol found[2] = { 0 };
+	bool is_found = sn_image_data_symbol_before(p->images[0], link_addr, &found[0]);
+
+	return sn_image_data_symbol_before(p->images[1], link_addr, &found[1]) == is_found &&
+	       (!is_found || same_symbol(&found[0], &found[1]));
+}
+
+/* Asked for one by one, and as lists. */
+static void compare_data(const char *path)
+{
+	const struct sn_symbol *symbols, *others;
+	size_t count, other_count;
+	struct pair p = { 0 };
+	unsigned wrong = 0;
+
+	if (!pair_open(path, &p))
+		return;
+	symbols = sn_image_data_symbols(p.images[0], &count);
+	for (size_t i = 0; i < count; i++)
+		wrong += !same_data(&p, symbols[i].link_addr) +
+			 !same_data(&p, symbols[i].link_addr + 1 + any(64)) +
+			 !same_data(&p, symbols[i].link_addr - 1);
+	others = sn_image_data_symbols(p.images[1], &other_count);
+	CHECK_INT(other_count, count);
+	for (size_t i = 0; i < count && i < other_count; i++)
+		wrong += !same_symbol(&symbols[i], &others[i]);
+	CHECK_INT(wrong, 0);
+	pair_free(&p);
+}
+
 static int compare_module(struct dl_phdr_info *info, size_t size, void *context)
 {
 	unsigned *count = context;
 
 	(void)size;
 	compare(*info->dlpi_name ? info->dlpi_name : "/proc/self/exe", 300);
+	compare_data(*info->dlpi_name ? info->dlpi_name : "/proc/self/exe");
 	++*count;
 	return 0;
 }
@@ -172,4 +212,75 @@ TEST(extracts_are_the_same_to_the_byte)
 	free(bytes[0]);
 	free(bytes[1]);
 	pair_free(&p);
+}
+
+/* ---- the index of names in the cache ---- */
+
+static char kept_folder[] = "/tmp/sonde-test-names.XXXXXX";
+
+static struct sn_image *open_with_index(void)
+{
+	struct sn_image_options options = { .on_demand = true, .unpacked_folder = kept_folder };
+	struct sn_image *image;
+
+	REQUIRE(sn_image_open("/proc/self/exe", &options, &image, NULL) == SN_OK);
+	return image;
+}
+
+static void check_with_index(void)
+{
+	struct sn_image *whole, *image = open_with_index();
+	unsigned wrong = 0;
+
+	REQUIRE(sn_image_open("/proc/self/exe", NULL, &whole, NULL) == SN_OK);
+	for (int i = 0; i < 200; i++) {
+		uint64_t at = any_place(whole);
+
+		wrong += !same_symbol(sn_image_symbol_at(whole, at), sn_image_symbol_at(image, at));
+	}
+	CHECK_INT(wrong, 0);
+	sn_image_free(image);
+	sn_image_free(whole);
+}
+
+static void index_path(char *path, size_t room)
+{
+	struct sn_image *image = open_with_index();
+
+	snprintf(path, room, "%s/%s.names", kept_folder, sn_image_id(image));
+	sn_image_free(image);
+}
+
+static void change_byte(const char *path, long at)
+{
+	FILE *file = fopen(path, "r+");
+	int byte;
+
+	REQUIRE(file && !fseek(file, at, SEEK_SET) && (byte = fgetc(file)) != EOF);
+	REQUIRE(!fseek(file, at, SEEK_SET) && fputc(byte ^ 1, file) != EOF && !fclose(file));
+}
+
+TEST(an_index_that_is_kept_gives_the_same_and_damage_is_seen)
+{
+	struct stat first, again;
+	char path[256];
+
+	state = 3;
+	REQUIRE(mkdtemp(kept_folder));
+	index_path(path, sizeof(path));
+	REQUIRE(!stat(path, &first));
+	check_with_index();
+	REQUIRE(!stat(path, &again));
+	CHECK(first.st_ino == again.st_ino); /* read, not made again */
+	for (int part = 0; part < 8; part++) {
+		change_byte(path, (long)(first.st_size - 1) * part / 7);
+		check_with_index();
+	}
+	REQUIRE(!truncate(path, first.st_size / 2));
+	check_with_index();
+	REQUIRE(!stat(path, &again));
+	CHECK_INT(again.st_size, first.st_size);
+	REQUIRE(!chmod(path, 0) && !unlink(path) && !rmdir(kept_folder));
+	snprintf(kept_folder, sizeof(kept_folder), "/proc/nowhere");
+	check_with_index();
 }

@@ -64,13 +64,13 @@ static uint32_t line_found(const char *kept)
 	return line;
 }
 
-/* The one file in a folder. */
-static void path_of_kept(const char *kept, char *path, size_t room)
+/* The one file of a kind in a folder. */
+static void path_of_kept(const char *kept, const char *ending, char *path, size_t room)
 {
 	char command[256];
 	FILE *names;
 
-	snprintf(command, sizeof(command), "echo %s/*", kept);
+	snprintf(command, sizeof(command), "echo %s/*.%s", kept, ending);
 	names = popen(command, "r");
 	REQUIRE(names && fgets(path, (int)room, names));
 	path[strcspn(path, "\n")] = 0;
@@ -86,19 +86,11 @@ static void flip_byte(const char *path, long at)
 	REQUIRE(!fseek(file, at, SEEK_SET) && fputc(byte ^ 1, file) != EOF && !fclose(file));
 }
 
-TEST(kept_sections_give_the_same_lines_and_damage_is_seen)
+/* All ways in which a kept file may be wrong, and what is made of it then: the same. */
+static void check_damage(const char *kept, const char *path)
 {
-	char kept[128], path[256];
 	struct stat first, again;
 
-	if (!pack()) {
-		clean();
-		SKIP("there is no objcopy to pack sections with");
-	}
-	snprintf(kept, sizeof(kept), "%s/kept", folder);
-	CHECK_INT(line_found(NULL), LINE);
-	CHECK_INT(line_found(kept), LINE);
-	path_of_kept(kept, path, sizeof(path));
 	REQUIRE(!stat(path, &first));
 	CHECK_INT(line_found(kept), LINE);
 	REQUIRE(!stat(path, &again));
@@ -109,8 +101,41 @@ TEST(kept_sections_give_the_same_lines_and_damage_is_seen)
 	}
 	REQUIRE(!truncate(path, first.st_size / 2));
 	CHECK_INT(line_found(kept), LINE);
+	REQUIRE(!truncate(path, 0));
+	CHECK_INT(line_found(kept), LINE);
 	REQUIRE(!stat(path, &again));
 	CHECK_INT(again.st_size, first.st_size);
+}
+
+TEST(kept_sections_give_the_same_lines_and_damage_is_seen)
+{
+	char kept[128], path[256];
+
+	if (!pack()) {
+		clean();
+		SKIP("there is no objcopy to pack sections with");
+	}
+	snprintf(kept, sizeof(kept), "%s/kept", folder);
+	CHECK_INT(line_found(NULL), LINE);
+	CHECK_INT(line_found(kept), LINE);
+	path_of_kept(kept, "debug", path, sizeof(path));
+	check_damage(kept, path);
+	CHECK_INT(line_found("/proc/nowhere"), LINE);
+	clean();
+}
+
+/* Of this program's own debug information, which nothing packs. */
+TEST(kept_units_give_the_same_lines_and_damage_is_seen)
+{
+	char kept[128], path[256];
+
+	REQUIRE(mkdtemp(folder));
+	snprintf(program, sizeof(program), "/proc/self/exe");
+	snprintf(kept, sizeof(kept), "%s/kept", folder);
+	CHECK_INT(line_found(NULL), LINE);
+	CHECK_INT(line_found(kept), LINE);
+	path_of_kept(kept, "units", path, sizeof(path));
+	check_damage(kept, path);
 	CHECK_INT(line_found("/proc/nowhere"), LINE);
 	clean();
 }
@@ -126,10 +151,10 @@ TEST(another_state_is_made_anew)
 	}
 	REQUIRE(sn_file_map(program, &file, NULL) == SN_OK);
 	REQUIRE(sn_elf_view_open(file.bytes, file.length, program, &elf, NULL) == SN_OK);
-	CHECK(sn_unpacked_open(&elf, "one", folder, "x", &views[0]) && !views[0].is_mapped);
+	CHECK(sn_unpacked_open(&elf, 1, folder, "x", &views[0]) && !views[0].is_mapped);
 	sn_file_unmap(&views[0]);
-	CHECK(sn_unpacked_open(&elf, "one", folder, "x", &views[0]) && views[0].is_mapped);
-	CHECK(sn_unpacked_open(&elf, "two", folder, "x", &views[1]) && !views[1].is_mapped);
+	CHECK(sn_unpacked_open(&elf, 1, folder, "x", &views[0]) && views[0].is_mapped);
+	CHECK(sn_unpacked_open(&elf, 2, folder, "x", &views[1]) && !views[1].is_mapped);
 	sn_file_unmap(&views[0]);
 	sn_file_unmap(&views[1]);
 	sn_elf_view_close(&elf);
