@@ -128,7 +128,8 @@ void sn_decode_bucket(struct image *image, const struct owner *owner,
 void sn_decode_variant(struct image *image, const struct owner *owner,
 		       const struct sn_record_variant *record)
 {
-	const bool has_clock = record->timings.header.size_bytes >= sizeof(*record);
+	const bool has_clock = record->timings.header.size_bytes >= SN_VARIANT_BYTES_CLOCK;
+	const bool has_called = record->timings.header.size_bytes >= sizeof(*record);
 	struct sn_loop_variant variant = {
 		.variant = record->variant,
 		.disturbed = record->disturbed,
@@ -136,6 +137,7 @@ void sn_decode_variant(struct image *image, const struct owner *owner,
 		.runaway = record->runaway,
 		.clock_cycles = has_clock ? record->clock_cycles : 0,
 		.clock_count = has_clock ? record->clock_count : 0,
+		.called = has_called ? record->called : 0,
 	};
 
 	if (record->variant >= SN_VARIANT_CODES) {

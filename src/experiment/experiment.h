@@ -268,6 +268,7 @@ struct sn_loop_variant {
 	uint32_t disturbed, faulted, runaway; /* instances without a timing */
 	/* so many times SN_CLOCK_CORE_CYCLES of the core took so many of the time-stamp counter */
 	uint64_t clock_cycles, clock_count;
+	uint64_t called; /* instances without a timing, as the loop called a function; exponent 0 */
 };
 
 /** Accesses of one instruction: `count` of them, each `stride_bytes` behind the one before. Those of a

@@ -42,7 +42,24 @@ static bool has_variants(const struct rw_copy *copy, int32_t loop)
 	return of->code[SN_VARIANT_ORIG] || of->recorder;
 }
 
-enum { OPS_MAX = 2 * SN_LOOP_DEPTH_MAX + 2 };
+size_t rw_copy_entered_ops(const struct rw_copy *copy, int32_t from_loop, int32_t to_loop,
+			   struct rw_op *ops)
+{
+	const struct rw_nest *nest = copy->nest;
+	size_t count = 0;
+
+	for (int32_t l = to_loop; l >= (int32_t)nest->outer->index;
+	     l = nest->function->loops[l].parent)
+		if (nest->is_selected[l] && !rw_loop_holds(nest->function, l, from_loop)) {
+			memmove(&ops[1], &ops[0], count * sizeof(*ops));
+			ops[0] = (struct rw_op){ .kind = RW_ENTER,
+						 .plan_index = nest->plan_index[l],
+						 .has_variants = has_variants(copy, l),
+						 .induction = copy->inductions[l] };
+			count++;
+		}
+	return count;
+}
 
 /* What an edge does to the loops that are counted: those that it leaves, from within, then those
  * that it enters, from without. `from` is NULL for the entry of the nest. */
@@ -54,7 +71,7 @@ static size_t edge_ops(const struct rw_copy *copy, const struct rw_block *from, 
 	const struct rw_block *into = rw_block_in(nest, rw_block_at(function, to));
 	int32_t from_loop = from ? function->blocks[from->index].loop : -1;
 	int32_t to_loop = into ? function->blocks[into->index].loop : -1;
-	size_t count = 0, first;
+	size_t count = 0;
 
 	if (nest->beats)
 		return rw_beats_on_edge(nest, from, to, ops);
@@ -71,17 +88,7 @@ static size_t edge_ops(const struct rw_copy *copy, const struct rw_block *from, 
 					copy->inductions[l] &&
 					copy->inductions[l]->is_ahead[nest->position[from->index]],
 			};
-	first = count;
-	for (int32_t l = to_loop; l >= (int32_t)nest->outer->index; l = function->loops[l].parent)
-		if (nest->is_selected[l] && !rw_loop_holds(function, l, from_loop)) {
-			memmove(&ops[first + 1], &ops[first], (count - first) * sizeof(*ops));
-			ops[first] = (struct rw_op){ .kind = RW_ENTER,
-						     .plan_index = nest->plan_index[l],
-						     .has_variants = has_variants(copy, l),
-						     .induction = copy->inductions[l] };
-			count++;
-		}
-	return count;
+	return count + rw_copy_entered_ops(copy, from_loop, to_loop, &ops[count]);
 }
 
 /* The label of a block of the nest or of the stub that leads to an address; -1: just outside. */
@@ -89,7 +96,7 @@ static int32_t plain_edge_label(struct rw_copy *copy, const struct rw_block *fro
 {
 	const struct rw_block *into =
 		rw_block_in(copy->nest, rw_block_at(copy->nest->function, to));
-	struct rw_op ops[OPS_MAX];
+	struct rw_op ops[RW_COPY_OPS_MAX];
 	struct rw_edge_stub stub = { from ? from->index : UINT32_MAX, to, 0 };
 
 	if (copy->variant) {
@@ -281,6 +288,7 @@ void rw_copy_put_block(struct rw_copy *copy, const struct rw_block *block)
 {
 	const struct rw_nest *nest = copy->nest;
 	const struct sn_block *b = &nest->function->blocks[block->index];
+	size_t position = (size_t)(block - nest->blocks.items);
 	bool goes_on = true;
 	uint32_t last;
 
@@ -288,6 +296,10 @@ void rw_copy_put_block(struct rw_copy *copy, const struct rw_block *block)
 		const struct rw_insn *insn = &nest->insns.items[block->first_insn + i];
 
 		copy->pieces->link_addr = insn->link_addr;
+		if (copy->variant && i == rw_body_insns(copy->variant->body, position)) {
+			rw_copy_put_call_of_variant(copy, block, insn);
+			return;
+		}
 		goes_on = true;
 		switch (insn->flow) {
 		case SN_FLOW_CALL:
@@ -396,7 +408,7 @@ static void put_stub(struct rw_copy *copy, const struct rw_edge_stub *stub)
 	const struct rw_block *from =
 		stub->from == UINT32_MAX ? NULL : rw_block_in(nest, (int32_t)stub->from);
 	const struct rw_block *into = rw_block_in(nest, rw_block_at(nest->function, stub->to));
-	struct rw_op ops[OPS_MAX];
+	struct rw_op ops[RW_COPY_OPS_MAX];
 	size_t count = edge_ops(copy, from, stub->to, ops);
 
 	/* the loop's instruction with the same stack pointer */

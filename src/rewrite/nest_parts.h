@@ -36,7 +36,14 @@ struct rw_copy {
 	const char *why;
 };
 
+/** What an edge does to loops at most. */
+enum { RW_COPY_OPS_MAX = 2 * SN_LOOP_DEPTH_MAX + 2 };
+
 /* ---- nest.c ---- */
+
+/** The loops that are counted and entered on the way from one loop to another, from without; their number. */
+size_t rw_copy_entered_ops(const struct rw_copy *copy, int32_t from_loop, int32_t to_loop,
+			   struct rw_op *ops);
 
 /** A block, as the variant in hand has it, or the nest. */
 void rw_copy_put_block(struct rw_copy *copy, const struct rw_block *block);
@@ -47,6 +54,9 @@ void rw_copy_find_inductions(struct rw_copy *copy);
 
 /** Those of the loops that are counted. Before their stubs, which lead to them. */
 void rw_copy_put_variants(struct rw_copy *copy);
+/** The end of the variant's block, which calls: from this instruction on the variant has nothing of it. */
+void rw_copy_put_call_of_variant(struct rw_copy *copy, const struct rw_block *block,
+				 const struct rw_insn *insn);
 /** Is a loop within this one counted, too? */
 bool rw_nest_holds_others(const struct rw_nest *nest, uint32_t loop);
 

@@ -41,6 +41,42 @@ static void put_variant_blocks(struct rw_copy *copy, bool counts_arrivals)
 	}
 }
 
+/* ---- where it calls ---- */
+
+/* A variant is over where the loop makes a call. What is the execution itself goes on with the call as the copy that counts
+ * does, and returns into that one: there loops within have begun. `insn` is the first instruction that the variant lacks. */
+void rw_copy_put_call_of_variant(struct rw_copy *copy, const struct rw_block *block,
+				 const struct rw_insn *insn)
+{
+	const struct rw_nest *nest = copy->nest;
+	const struct sn_loop *loop = copy->variant->body->loop;
+	struct rw_op ops[RW_COPY_OPS_MAX];
+	size_t count;
+
+	if (copy->variant->exit >= 0) {
+		rw_put_jump_by(copy->pieces, copy->thunks->address[SN_PLAN_CALL_AT_CALL]);
+		return;
+	}
+	rw_put_untime(copy->pieces, copy->thunks, nest->plan_index[loop->index]);
+	count = rw_copy_entered_ops(copy, (int32_t)loop->index,
+				    nest->function->blocks[block->index].loop, ops);
+	for (size_t i = 0; i < count; i++) {
+		ops[i].has_variants = false;
+		ops[i].scratch = 0;
+	}
+	if (count)
+		rw_put_ops(copy->pieces, copy->thunks, ops, count, true);
+	for (; insn->flow == SN_FLOW_NEXT; insn++) {
+		copy->pieces->link_addr = insn->link_addr;
+		rw_put_original(copy->pieces, insn);
+	}
+	copy->pieces->link_addr = insn->link_addr;
+	rw_put_jump_out(copy->pieces, insn->link_addr);
+	rw_put_asides(copy->pieces, copy->thunks);
+}
+
+/* ---- one variant ---- */
+
 /* Where the variant begins, as a label + 1; 0: the loop cannot have it. */
 static const char *put_variant(struct rw_copy *copy, const struct rw_body *body, unsigned code,
 			       uint32_t *out)

@@ -301,6 +301,9 @@ void rw_put_asides(struct rw_pieces *pieces, const struct rw_thunks *thunks);
 void rw_put_full(struct rw_pieces *pieces, const struct rw_thunks *thunks, uint32_t plan_index,
 		 int32_t on, int32_t off);
 
+/** A loop that is timed as itself is about to call a function: tells the runtime. Every register and the flags are as before. */
+void rw_put_untime(struct rw_pieces *pieces, const struct rw_thunks *thunks, uint32_t plan_index);
+
 /** Calls the runtime with the index of a point; every register and the flags are as before. */
 void rw_put_told(struct rw_pieces *pieces, const struct rw_thunks *thunks, uint32_t index);
 

@@ -368,6 +368,18 @@ void rw_put_full(struct rw_pieces *pieces, const struct rw_thunks *thunks, uint3
 	rw_put_jump(pieces, 0, off, false);
 }
 
+void rw_put_untime(struct rw_pieces *pieces, const struct rw_thunks *thunks, uint32_t plan_index)
+{
+	const struct rw_op op = { .kind = RW_LEAVE, .plan_index = plan_index };
+	int32_t none = rw_label_new(pieces);
+
+	put_registers_saved(pieces, true);
+	put_record(pieces, thunks, &op, none);
+	rw_put_call(pieces, thunks->label[SN_PLAN_CALL_UNTIME]);
+	rw_label_place(pieces, none);
+	put_registers_restored(pieces, true);
+}
+
 void rw_put_told(struct rw_pieces *pieces, const struct rw_thunks *thunks, uint32_t index)
 {
 	uint8_t load[] = { 0xb9, 0, 0, 0, 0 }; /* mov ecx, index */

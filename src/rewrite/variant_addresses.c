@@ -121,8 +121,8 @@ static void join_stored_and_loaded(struct rw_body *body, size_t load)
 		struct rw_action *store = &body->actions[s];
 		int64_t ahead;
 
-		if (store->memory < 0 || !store->is_store || s == load || !l->stride ||
-		    !have_same_base(store, l) || store->stride != l->stride)
+		if (store->memory < 0 || !store->is_store || store->is_before_call || s == load ||
+		    !l->stride || !have_same_base(store, l) || store->stride != l->stride)
 			continue;
 		ahead = displacement_of(body, s) - displacement_of(body, load);
 		if (!(ahead == 0 ? s < load : ahead % l->stride == 0 && ahead / l->stride > 0))
@@ -153,7 +153,7 @@ static uint64_t spread_over(struct spread *spread, size_t b)
 	const struct rw_block *block = &spread->body->nest->blocks.items[b];
 	uint64_t taint = spread->in[b];
 
-	for (uint32_t i = 0; i < block->insn_count; i++) {
+	for (uint32_t i = 0; i < rw_body_insns(spread->body, b); i++) {
 		const struct rw_action *action = &spread->body->actions[block->first_insn + i];
 		uint64_t written = action->effect.writes & ~RW_ALL_FLAGS;
 
@@ -193,7 +193,8 @@ static uint64_t comes_around(const struct rw_body *body, size_t from, bool only_
 			if (!rw_body_has(body, b))
 				continue;
 			out = spread_over(&spread, b);
-			for (uint32_t s = 0; s < block->successor_count; s++) {
+			for (uint32_t s = 0; !rw_body_calls(body, b) && s < block->successor_count;
+			     s++) {
 				int32_t to = nest->position[nest->function->successors
 								    [block->first_successor + s]];
 

@@ -35,8 +35,6 @@ static bool is_float_operation(const struct rw_action *action)
 /* What no variant of a loop can have. */
 static const char *forbidden(const struct rw_action *action, const struct rw_insn *at)
 {
-	if (at->flow == SN_FLOW_CALL || at->flow == SN_FLOW_CALL_INDIRECT)
-		return "it calls functions";
 	if (at->flow == SN_FLOW_JUMP_INDIRECT)
 		return "it has a jump table";
 	if (at->stack_change)
@@ -197,9 +195,9 @@ static void walk_block(struct slice *slice, size_t b)
 {
 	const struct rw_nest *nest = slice->body->nest;
 	const struct rw_block *block = &nest->blocks.items[b];
-	uint64_t needed = needed_after(slice, b);
+	uint64_t needed = rw_body_calls(slice->body, b) ? 0 : needed_after(slice, b);
 
-	for (uint32_t i = block->insn_count; i-- > 0;) {
+	for (uint32_t i = rw_body_insns(slice->body, b); i-- > 0;) {
 		struct rw_action *action = &slice->body->actions[block->first_insn + i];
 		const struct rw_effect *effect = &action->effect;
 		uint8_t flow = nest->insns.items[block->first_insn + i].flow;
@@ -344,7 +342,7 @@ static bool find_hazards(struct rw_body *body, uint64_t written)
 		for (size_t s = 0; s < nest->insns.count; s++) {
 			const struct rw_action *store = &body->actions[s];
 
-			if (store->memory < 0 || !store->is_store)
+			if (store->memory < 0 || !store->is_store || store->is_before_call)
 				continue;
 			struct place to = place_of(body, store, &nest->insns.items[s], written);
 			enum relation relation = relation_of(&from, &to, is_private);
@@ -376,15 +374,18 @@ const char *rw_body_read(struct rw_nest *nest, const struct sn_loop *loop, struc
 	out->actions = sn_arena_array(&nest->arena, struct rw_action, nest->insns.count + 1);
 	for (size_t i = 0; i < nest->insns.count; i++)
 		out->actions[i].memory = -1;
+	if (!rw_body_find_reached(out))
+		return "it calls functions in each iteration";
 	for (size_t b = 0; b < nest->blocks.count && !why; b++) {
 		const struct rw_block *block = &nest->blocks.items[b];
 
 		if (!rw_body_has(out, b))
 			continue;
-		for (uint32_t i = 0; i < block->insn_count && !why; i++) {
+		for (uint32_t i = 0; i < rw_body_insns(out, b) && !why; i++) {
 			struct rw_action *action = &out->actions[block->first_insn + i];
 
 			why = read_action(&nest->insns.items[block->first_insn + i], action);
+			action->is_before_call = rw_body_calls(out, b);
 			note(out, action);
 			written |= action->effect.writes;
 		}

@@ -36,10 +36,11 @@ struct rw_action {
 	bool is_float; /* arithmetic of floating-point numbers */
 	bool is_vex;   /* not legacy SSE */
 	bool is_prefetch;
-	bool is_control;   /* decides where the loop goes on */
-	bool is_address;   /* the same, or where in memory it is */
-	bool is_recurrent; /* a load whose address follows from what it loaded before */
-	bool is_fixed;	   /* its address is the same in each iteration */
+	bool is_before_call; /* in a block that calls: no decision and no other block follows it */
+	bool is_control;     /* decides where the loop goes on */
+	bool is_address;     /* the same, or where in memory it is */
+	bool is_recurrent;   /* a load whose address follows from what it loaded before */
+	bool is_fixed;	     /* its address is the same in each iteration */
 	/* of fixed ones: the same for the same place; of recurrent ones: the general register that
 	 * it comes around in */
 	uint16_t cell;
@@ -50,6 +51,7 @@ struct rw_body {
 	const struct rw_nest *nest;
 	const struct sn_loop *loop;
 	struct rw_action *actions; /* by the nest's instruction */
+	const bool *is_reached;	   /* by the nest's block, without a call before; NULL: all are */
 	uint64_t used;		   /* registers that any of its instructions names */
 	uint64_t controlled;	   /* registers that any decision depends on */
 	uint64_t needed;	   /* registers that any address or decision depends on */
@@ -65,10 +67,23 @@ struct rw_body {
 const char *rw_body_read(struct rw_nest *nest, const struct sn_loop *loop, struct rw_body *out);
 static inline bool rw_body_has(const struct rw_body *body, size_t block)
 {
-	return rw_loop_holds(
-		body->nest->function, (int32_t)body->loop->index,
-		body->nest->function->blocks[body->nest->blocks.items[block].index].loop);
+	return (!body->is_reached || body->is_reached[block]) &&
+	       rw_loop_holds(
+		       body->nest->function, (int32_t)body->loop->index,
+		       body->nest->function->blocks[body->nest->blocks.items[block].index].loop);
 }
+
+/* ---- variant_calls.c ---- */
+
+/** Finds the blocks that are reached without a call. False: there is a call in each iteration. */
+bool rw_body_find_reached(struct rw_body *body);
+/** Instructions of the nest's block in front of its first call, and of what moves the stack pointer for it. */
+uint32_t rw_body_insns(const struct rw_body *body, size_t block);
+/** Does it have one? Then it leads nowhere. */
+bool rw_body_calls(const struct rw_body *body, size_t block);
+
+/* ---- body ---- */
+
 /** How far an instruction moves the register that it writes; 0: by no constant. */
 int64_t rw_action_step(const struct rw_action *action);
 /** Finds strides, fixed addresses and recurrences. */

@@ -6,7 +6,7 @@
 #include "profile/structures.h"
 
 struct sn_refusal {
-	const char *reason; /* "it calls functions" ... */
+	const char *reason; /* "it moves the stack pointer" ... */
 	double share;	    /* of CPU time, in loops that have it */
 	size_t loops;
 };

@@ -60,7 +60,7 @@ struct timing {
 struct cell {
 	SN_VEC(struct timing) timings;
 	uint64_t timed, cycles, iterations;
-	uint64_t disturbed, faulted, runaway;
+	uint64_t disturbed, faulted, runaway, called;
 };
 
 struct gathered {
@@ -84,6 +84,7 @@ static void gather(struct gathered *to, const struct sn_loop_variant *from)
 	cell->disturbed += from->disturbed;
 	cell->faulted += from->faulted;
 	cell->runaway += from->runaway;
+	cell->called += from->called;
 	to->clock_cycles += from->clock_cycles;
 	to->clock_count += from->clock_count;
 	for (uint32_t i = 0; i < from->timings.timing_count; i++) {
@@ -236,19 +237,36 @@ static void set_speedup(const struct sn_variant_figure *orig, struct sn_variant_
 static const char *why_not(const struct gathered *from, enum sn_decan_variant v, const char *judged,
 			   const char *others, struct sn_arena *arena)
 {
-	uint64_t disturbed = 0, faulted = 0, runaway = 0;
+	uint64_t disturbed = 0, faulted = 0, runaway = 0, called = 0, before = 0, timed = 0;
 
 	for (int b = 0; b < SN_VARIANT_BUCKETS; b++) {
 		disturbed += from->cells[v][b].disturbed;
 		faulted += from->cells[v][b].faulted;
 		runaway += from->cells[v][b].runaway;
+		called += from->cells[v][b].called;
+		before += from->cells[SN_VARIANT_ORIG][b].called;
+		timed += from->cells[SN_VARIANT_ORIG][b].timed;
 	}
+	/* none has a turn before ORIG has a timing */
+	if (!called && !disturbed && !timed)
+		called = before;
 	if (judged)
 		return judged;
 	if (faulted)
 		return "it ended by a fault";
 	if (runaway)
 		return "it took many times what the loop takes";
+	if (called && !disturbed)
+		return sn_arena_printf(arena,
+				       "the loop called a function in all %llu instances, which "
+				       "no variant does",
+				       (unsigned long long)called);
+	if (called)
+		return sn_arena_printf(
+			arena,
+			"the loop called a function in %llu instances, which no variant does, and "
+			"a page fault, another thread or another CPU came between in the other %llu",
+			(unsigned long long)called, (unsigned long long)disturbed);
 	if (disturbed)
 		return sn_arena_printf(
 			arena,

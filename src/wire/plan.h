@@ -14,7 +14,9 @@
  *
  * A loop may have variants: further copies of it. Those that run in its place (LS, FP, ARITH, DL1,
  * FES) are begun by SN_PLAN_CALL_RUN with the registers as the loop has them, and jump to
- * SN_PLAN_CALL_EXIT. ORIG and PF are the execution itself, and leave as the loop does.
+ * SN_PLAN_CALL_EXIT; where the loop calls a function they jump to SN_PLAN_CALL_AT_CALL instead. ORIG and PF are the execution
+ * itself, and leave as the loop does. Where it calls a function they tell SN_PLAN_CALL_UNTIME: the call is made, and returns
+ * into the copy that counts.
  *
  * So does a copy that records: it writes the words of wire/accesses.h to where the thread's word says,
  * and calls SN_PLAN_CALL_FULL when as many arrivals at headers as the thread's units have come.
@@ -43,7 +45,7 @@
 #define SN_PLAN_MAGIC 0x4e414c50444e4f53ULL /* "SONDPLAN" */
 
 enum {
-	SN_PLAN_VERSION = 5,
+	SN_PLAN_VERSION = 6,
 	SN_PLAN_ID_MAX = 64,	  /* room for a build-id; more than SN_BUILD_ID_MAX */
 	SN_PLAN_EXPECTED_MAX = 8, /* bytes of a patch */
 	SN_PLAN_LOOPS_MAX = 4096,
@@ -70,10 +72,13 @@ enum sn_plan_call {
 	SN_PLAN_CALL_NEXT,  /* after BEGIN: gives the code that the loop goes on with, or 0 */
 	SN_PLAN_CALL_FULL, /* rcx: the record; there may be no room for what comes next. Gives 0: the
 			       loop goes on in the copy that records nothing */
+	SN_PLAN_CALL_UNTIME, /* rcx: the record; the instance goes on in the copy that counts. Gives
+				nothing */
 	/* not by a thunk, as they are about all registers */
 	SN_PLAN_CALL_RUN,  /* called; rcx: code; rdx: the stack pointer in the loop; SN_PLAN_SAVED
 			      bytes below its red zone are the loop's rax, rcx, rdx */
 	SN_PLAN_CALL_EXIT, /* jumped to by a variant that has ended */
+	SN_PLAN_CALL_AT_CALL, /* jumped to by a variant that has come to a call: it is over */
 	SN_PLAN_CALLS,
 };
 
@@ -195,7 +200,7 @@ struct sn_plan_slot {
 	uint32_t random;
 };
 
-_Static_assert(sizeof(struct sn_plan_header) == 152, "no padding in a plan");
+_Static_assert(sizeof(struct sn_plan_header) == 160, "no padding in a plan");
 _Static_assert(sizeof(struct sn_plan_loop) == 80, "no padding in a plan");
 _Static_assert(sizeof(struct sn_plan_patch) == 24, "no padding in a plan");
 _Static_assert(sizeof(struct sn_plan_map) == 16, "no padding in a plan");

@@ -55,9 +55,15 @@ struct sn_record_variant {
 	/* before so many of these instances SN_CLOCK_CORE_CYCLES of the core took so many of the time-stamp counter,
 	 * in all */
 	uint64_t clock_cycles, clock_count;
+	/* left out: the loop called a function, which no variant does. These are counted at once, where the instance's iterations
+	 * are not known yet, as an exception may leave it: in the record of the fewest */
+	uint64_t called;
 };
-/** Records of older versions end before the clock. */
-enum { SN_VARIANT_BYTES_LEAST = offsetof(struct sn_record_variant, clock_cycles) };
+/** Records of older versions end before the clock, or before what was called. */
+enum {
+	SN_VARIANT_BYTES_LEAST = offsetof(struct sn_record_variant, clock_cycles),
+	SN_VARIANT_BYTES_CLOCK = offsetof(struct sn_record_variant, called),
+};
 
 /** A chain of multiplications, each of three cycles on every processor that we know. */
 enum { SN_CLOCK_CHAIN = 100, SN_CLOCK_CORE_CYCLES = 3 * SN_CLOCK_CHAIN };

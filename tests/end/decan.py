@@ -165,6 +165,32 @@ for which in ('one', 'all'):
     rows = same('of-' + which, app, options=(*ALL, '--threads', which))
     t.check(rows.get('scale', {}).get('ls_samples', 0) > 10, f'variants in threads: {which}', rows.get('scale'))
 
+# loops that call functions: variants are over where a call comes, and no call is made more often or less
+if t.has('g++'):
+    app = t.compile('called.cc', '-O2', '-g', compiler='g++', output='./called')
+    rows = same('called', app, '2000')
+    for function in ('never', 'rarely', 'first_only', 'nest', 'pushed', 'by_pointer', 'itself', 'throws'):
+        row = rows.get(function, {})
+        t.check(row.get('orig_samples', 0) > 20 and row['fp_samples'] > 20 and row['dl1_samples'] > 20,
+                f'{function}: a loop that seldom calls has variants', row)
+    told = {f: states(r) for f, r in rows.items()}
+    t.check('each_time' not in rows or 'each iteration' in told['each_time']['orig'], 'one that calls in each iteration has none', told.get('each_time'))
+    t.check(rows['each_instance']['orig_samples'] == 0 and all('called a function' in told['each_instance'][v] for v in ('orig', 'fp', 'fes')),
+            'one that calls in each instance has no timing, and says why', told['each_instance'])
+    t.check(rows['never']['orig_samples'] > rows['rarely']['orig_samples'], 'instances that call are left out', rows['never'], rows['rarely'])
+    counts = {r['function']: (r['instances'], r['iterations']) for r in t.show('instances', '--all', experiment='x-called')['rows'] if r['bucket'] == 'all'}
+    t.equal({f: counts[f] for f in ('never', 'rarely', 'each_time', 'each_instance', 'first_only', 'pushed', 'by_pointer')},
+            {'never': (2000, 4000000), 'rarely': (2000, 400000), 'each_time': (2000, 400000), 'each_instance': (2000, 400000),
+             'first_only': (2000, 800000), 'pushed': (2000, 400000), 'by_pointer': (2000, 400000)}, 'all instances and iterations are counted')
+    for which in ('one', 'all'):
+        same('called-' + which, app, '500', options=(*ALL, '--threads', which))
+    same('called-often', app, '3000', options=(*ALL, '--clock', '20000'))
+    listed = {r['function']: r for r in json.loads(t.run('structure', '-l', 'rewritable', '--format', 'json', app).stdout)['rows'] if r['innermost']}
+    t.check(listed['never']['fes'] and listed['pushed']['fes'] and not listed['each_time']['fes'] and 'each iteration' in listed['each_time']['why_not_fes'],
+            'structure says which loops that call can have variants', listed['each_time'])
+else:
+    t.skip('loops that call functions', 'no g++')
+
 # SIGKILL while variants run: what was measured until then is there
 with open('endless.c', 'w') as out:
     out.write(r'''

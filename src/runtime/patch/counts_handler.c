@@ -275,8 +275,7 @@ uint64_t sn_patch_begin_from(struct sn_record_instances *record, uint64_t stack_
 		caller = note_caller(record, stack_pointer, kept);
 	/* a loop without variants of its own is timed as if there were none */
 	record->countdown = sn_patches.loops[record->loop].recorder ? sn_trace_countdown(record)
-			    : sn_patches.has_variants &&
-					    sn_patches.loops[record->loop].variants[SN_VARIANT_ORIG]
+			    : sn_patches.has_variants && !sn_variant_is_off(record)
 				    ? sn_variant_countdown(record)
 				    : next_countdown(record);
 	if (record->is_open) {

@@ -197,13 +197,17 @@ struct sn_variant_loop {
 	uint16_t is_disabled; /* bits of variants */
 	uint32_t turn;	      /* instances that were chosen so far */
 	/* of the instance that is being timed */
-	uint8_t variant, is_disturbed, is_faulted, is_runaway, is_clean;
+	uint8_t variant, is_disturbed, is_faulted, is_runaway, is_clean, is_called;
 	uint64_t cycles, arrivals;
 	/* when it began: switches, page faults, CPU time of the thread; the CPU */
 	uint64_t switches, faults, cpu_ns, cpu;
 	uint64_t clock_cycles; /* see struct sn_record_variant; 0: not known */
 	uint64_t orig_cycles, orig_count;
 	uint64_t spent_cycles; /* by variants of this loop */
+	/* instances of each variant that ended at a call, and that did not */
+	uint32_t called[SN_VARIANT_CODES], ended[SN_VARIANT_CODES];
+	uint32_t called_in_a_row;
+	uint64_t away_until; /* until so many entries no instance has a variant */
 };
 
 /** Of a thread: the memory that variants use comes first (wire/plan.h). */
@@ -218,6 +222,7 @@ struct sn_variant_context {
 	uint64_t begin_cpu, end_cpu;		    /* 176, 184 */
 	uint64_t mxcsr;				    /* 192 */
 	uint64_t stack[SN_VARIANT_STACK_BYTES / 8]; /* 200 */
+	uint64_t is_called;			    /* 264: it came to a call */
 
 	_Atomic uint32_t is_running; /* what is interrupted now is a variant */
 	uint32_t is_faulted, is_runaway;
@@ -234,6 +239,7 @@ struct sn_variant_context {
 
 _Static_assert(offsetof(struct sn_variant_context, loop_stack_pointer) == 128, "as assembled");
 _Static_assert(offsetof(struct sn_variant_context, stack) == 200, "as assembled");
+_Static_assert(offsetof(struct sn_variant_context, is_called) == 264, "as assembled");
 _Static_assert(sizeof(struct sn_variant_context) <= SN_VARIANT_SAVE_AT, "the state comes behind");
 
 static inline struct sn_variant_loop *sn_variant_loops(struct sn_variant_context *context)
@@ -258,12 +264,17 @@ struct sn_patch_times {
 bool sn_variant_end(struct sn_record_instances *record, const struct sn_patch_times *times);
 /** Iterations of the open instance that are not in its record. */
 uint64_t sn_variant_arrivals(const struct sn_record_instances *record);
+/** See SN_PLAN_CALL_UNTIME. Gives 0. */
+uint64_t sn_variant_untime(struct sn_record_instances *record);
+/** The thread's instances of the loop have no variants: there are none, or lately all came to a call. */
+bool sn_variant_is_off(const struct sn_record_instances *record);
 /** As many instances until one is timed again. */
 uint32_t sn_variant_countdown(const struct sn_record_instances *record);
 
 /* run_handler.c */
-void sn_variant_run(void);  /* see SN_PLAN_CALL_RUN */
-void sn_variant_exit(void); /* see SN_PLAN_CALL_EXIT */
+void sn_variant_run(void);     /* see SN_PLAN_CALL_RUN */
+void sn_variant_exit(void);    /* see SN_PLAN_CALL_EXIT */
+void sn_variant_at_call(void); /* see SN_PLAN_CALL_AT_CALL */
 void sn_variant_abort(void);
 /** Runs one that has no instruction, and gives the cycles. */
 uint64_t sn_variant_run_null(struct sn_variant_context *context);

@@ -1,6 +1,6 @@
 /*
  * Runs a variant in a loop's place: all registers are kept, the variant has them as the loop has, and
- * whatever it leaves in them is forgotten. It may end by a fault, at any instruction.
+ * whatever it leaves in them is forgotten. It may end by a fault, at any instruction, and where the loop calls a function.
  *
  * The variant has the loop's own stack pointer. So what the stub has saved below the red zone may be
  * written over by the frame of a signal, and is kept in the context, too.
@@ -10,8 +10,8 @@
 /* In: rcx code, rdx the loop's stack pointer, below whose red zone lie its rax, rcx, rdx. Out: rax, rcx, rdx
  * and flags are lost. */
 __asm__(".pushsection .text\n"
-	".globl sn_variant_run, sn_variant_exit, sn_variant_abort\n"
-	".hidden sn_variant_run, sn_variant_exit, sn_variant_abort\n"
+	".globl sn_variant_run, sn_variant_exit, sn_variant_at_call, sn_variant_abort\n"
+	".hidden sn_variant_run, sn_variant_exit, sn_variant_at_call, sn_variant_abort\n"
 	".type sn_variant_run, @function\n"
 	"sn_variant_run:\n"
 	"	endbr64\n"
@@ -65,6 +65,10 @@ __asm__(".pushsection .text\n"
 	"	mov -152(%rdx), %rdx\n"
 	"	mov 24(%rbx), %rbx\n"
 	"	jmp *%rax\n"
+	"sn_variant_at_call:\n"
+	"	mov sn_patch_words@gottpoff(%rip), %rbx\n"
+	"	mov %fs:8(%rbx), %rbx\n"
+	"	movq $1, 264(%rbx)\n"
 	"sn_variant_exit:\n"
 	"	lfence\n"
 	"	rdtsc\n"

@@ -152,7 +152,8 @@ static void patch_module(struct sn_place *module, bool is_program)
 		{ (void *)sn_patch_first,
 		  sn_patches.has_callers ? (void *)sn_patch_begin_by_path : (void *)sn_patch_begin,
 		  (void *)sn_patch_end, (void *)sn_patch_next, (void *)sn_trace_full,
-		  (void *)sn_variant_run, (void *)sn_variant_exit },
+		  (void *)sn_variant_untime, (void *)sn_variant_run, (void *)sn_variant_exit,
+		  (void *)sn_variant_at_call },
 		(int64_t)((uintptr_t)&sn_patch_words - (uintptr_t)__builtin_thread_pointer())
 	};
 

@@ -21,6 +21,11 @@ enum {
 	NOISE_PARTS = 100,
 	OTHERS_EVERY =
 		256, /* instances, after which a thread asks again whether the loop is its own */
+	/* a variant that came to a call in so many instances, and in so many times those in which it did not, stays away; after
+	 * so many one after the other all do so for as many instances, then for twice as many, and so on (chosen) */
+	CALLED_LEAST = 16,
+	CALLED_TIMES = 4,
+	CALLED_DOUBLINGS = 16,
 	CLOCK_PARTS = 5,   /* a chain that is longer by such a part was interrupted (chosen) */
 	CLOCK_LEARNT = 64, /* parts by which the shortest one grows, until it is met again */
 	CLOCK_TIMES = 4,   /* no core's clock is so much faster or slower (chosen) */
@@ -115,6 +120,14 @@ static uint64_t clock_cycles(struct sn_variant_context *context)
 		least = end;
 	context->clock_least = end > least ? least + least / CLOCK_LEARNT + 1 : least;
 	return end <= least + least / CLOCK_PARTS ? end : 0;
+}
+
+bool sn_variant_is_off(const struct sn_record_instances *record)
+{
+	struct sn_variant_context *context = sn_patch_words.context;
+
+	return !sn_patches.loops[record->loop].variants[SN_VARIANT_ORIG] ||
+	       (context && sn_variant_loops(context)[record->loop].away_until > record->entries);
 }
 
 static uint64_t mean_of(const struct sn_variant_loop *state)
@@ -327,6 +340,7 @@ static uint64_t begin_in_place(struct sn_variant_context *context, struct sn_var
 	context->ticks = 0;
 	context->limit_ns = most > RUNAWAY_NS ? most : RUNAWAY_NS;
 	context->is_faulted = context->is_runaway = 0;
+	context->is_called = 0;
 	context->begin_tsc = __builtin_ia32_rdtsc();
 	atomic_signal_fence(memory_order_seq_cst);
 	context->is_running = 1;
@@ -347,7 +361,9 @@ uint64_t sn_variant_begin(struct sn_record_instances *record, uint64_t stack_poi
 		return 0;
 	state = &sn_variant_loops(context)[record->loop];
 	state->variant = SN_VARIANT_CODES;
-	state->is_clean = 0;
+	state->is_clean = state->is_called = 0;
+	if (sn_variant_is_off(record))
+		return 0;
 	if (!sn_self || sn_state->is_sealed || !sn_is_active() || sn_is_paused())
 		return 0;
 	/* it may be the only one, in which the loops within have all their instances */
@@ -394,12 +410,65 @@ uint64_t sn_variant_begin(struct sn_record_instances *record, uint64_t stack_poi
 
 /* ---- after it ---- */
 
-static void end_in_place(struct sn_variant_context *context, struct sn_variant_loop *state)
+static struct sn_record_variant *record_of(struct sn_variant_loop *state,
+					   const struct sn_record_instances *record,
+					   uint64_t iterations)
+{
+	uint32_t exponent = 63 - (uint32_t)__builtin_clzll(iterations | 1);
+	uint64_t *place;
+	struct sn_record_variant *out;
+
+	if (exponent >= SN_VARIANT_BUCKETS)
+		exponent = SN_VARIANT_BUCKETS - 1;
+	place = &state->records[state->variant][exponent];
+	if (*place)
+		return (void *)*place;
+	out = sn_patch_new_record(sn_self, SN_RECORD_VARIANT, sizeof(*out), record->stack);
+	if (out) {
+		out->timings.exponent = exponent;
+		out->timings.sample_every = 1;
+		out->variant = state->variant;
+		*place = (uint64_t)out;
+	}
+	return out;
+}
+
+/* The loop calls in instance after instance, as some phases of programs do. */
+static void stay_away(struct sn_variant_loop *state, uint64_t entries)
+{
+	unsigned doublings = state->called_in_a_row - CALLED_LEAST;
+
+	if (doublings > CALLED_DOUBLINGS)
+		doublings = CALLED_DOUBLINGS;
+	state->away_until = entries + ((uint64_t)CALLED_LEAST << doublings);
+}
+
+/* The variant of this instance has come to a call. The thread is busy for us. */
+static void note_call(struct sn_variant_loop *state, const struct sn_record_instances *record)
+{
+	struct sn_record_variant *out = record_of(state, record, 0);
+	unsigned variant = state->variant;
+
+	state->is_called = 1;
+	state->called[variant]++;
+	if (++state->called_in_a_row >= CALLED_LEAST)
+		stay_away(state, record->entries);
+	if (is_in_place(variant) && state->called[variant] >= CALLED_LEAST &&
+	    state->called[variant] / CALLED_TIMES > state->ended[variant])
+		state->is_disabled |= (uint16_t)(1u << variant);
+	if (out)
+		out->called++;
+}
+
+static void end_in_place(struct sn_variant_context *context, struct sn_variant_loop *state,
+			 const struct sn_record_instances *record)
 {
 	uint64_t cycles = context->end_tsc - context->begin_tsc, took;
 
 	context->is_running = 0;
 	atomic_signal_fence(memory_order_seq_cst);
+	if (context->is_called)
+		note_call(state, record);
 	state->is_faulted = context->is_faulted != 0;
 	state->is_runaway = context->is_runaway != 0;
 	if (state->is_faulted || state->is_runaway)
@@ -429,7 +498,7 @@ uint64_t sn_variant_next(struct sn_record_instances *record)
 	context->pending = NULL;
 	state = &sn_variant_loops(context)[record->loop];
 	if (context->is_running)
-		end_in_place(context, state);
+		end_in_place(context, state, record);
 	/* only what is the execution itself goes on as the loop */
 	if (!state->is_clean || state->variant >= SN_VARIANT_CODES || is_in_place(state->variant))
 		return 0;
@@ -440,38 +509,41 @@ uint64_t sn_variant_next(struct sn_record_instances *record)
 	return sn_patches.loops[record->loop].variants[state->variant];
 }
 
-/* ---- the end of the instance ---- */
-
-static struct sn_record_variant *record_of(struct sn_variant_loop *state,
-					   const struct sn_record_instances *record,
-					   uint64_t iterations)
+/* The loop that is timed as itself is about to call a function. From here on it is counted as if it were not timed; what
+ * is called may have loops with variants. */
+uint64_t sn_variant_untime(struct sn_record_instances *record)
 {
-	uint32_t exponent = 63 - (uint32_t)__builtin_clzll(iterations | 1);
-	uint64_t *place;
-	struct sn_record_variant *out;
+	struct sn_variant_context *context = sn_patch_words.context;
+	struct sn_variant_loop *state;
 
-	if (exponent >= SN_VARIANT_BUCKETS)
-		exponent = SN_VARIANT_BUCKETS - 1;
-	place = &state->records[state->variant][exponent];
-	if (*place)
-		return (void *)*place;
-	out = sn_patch_new_record(sn_self, SN_RECORD_VARIANT, sizeof(*out), record->stack);
-	if (out) {
-		out->timings.exponent = exponent;
-		out->timings.sample_every = 1;
-		out->variant = state->variant;
-		*place = (uint64_t)out;
+	if (!context)
+		return 0;
+	state = &sn_variant_loops(context)[record->loop];
+	if (!state->is_clean)
+		return 0;
+	record->sum += sn_variant_arrivals(record);
+	state->is_clean = 0;
+	context->open = NULL;
+	state->is_called = 1;
+	if (sn_self && sn_enter(sn_self)) {
+		note_call(state, record);
+		sn_leave(sn_self);
 	}
-	return out;
+	return 0;
 }
+
+/* ---- the end of the instance ---- */
 
 static void keep_sample(struct sn_variant_loop *state, const struct sn_record_instances *record,
 			uint64_t iterations)
 {
-	struct sn_record_variant *out = record_of(state, record, iterations);
+	struct sn_record_variant *out =
+		state->is_called ? NULL : record_of(state, record, iterations);
 
 	if (!out)
 		return;
+	state->ended[state->variant]++;
+	state->called_in_a_row = 0;
 	if (state->is_faulted || state->is_runaway) {
 		out->faulted += state->is_faulted;
 		out->runaway += state->is_runaway;
@@ -493,14 +565,16 @@ bool sn_variant_end(struct sn_record_instances *record, const struct sn_patch_ti
 		return true;
 	state = &sn_variant_loops(context)[record->loop];
 	if (state->variant >= SN_VARIANT_CODES)
-		return false;
-	if (state->is_clean) {
+		return sn_variant_is_off(record);
+	if (state->is_clean || (state->is_called && !is_in_place(state->variant))) {
 		take_time(state, times->cycles, state->cpu == times->cpu);
-		state->is_clean = 0;
 		state->is_faulted = state->is_runaway = 0;
+	}
+	if (state->is_clean) {
+		state->is_clean = 0;
 		context->open = NULL;
 	}
-	if (state->variant == SN_VARIANT_ORIG && !state->is_disturbed) {
+	if (state->variant == SN_VARIANT_ORIG && !state->is_disturbed && !state->is_called) {
 		state->orig_cycles += state->cycles;
 		state->orig_count++;
 	}

@@ -305,31 +305,34 @@ TEST(packets_of_all_versions_are_read)
 	free(w.file.base);
 }
 
-/* Variants of older versions end before the clock of the core. */
+/* Variants of older versions end before the clock of the core, or before how many came to a call. */
 TEST(variants_of_all_versions_are_read)
 {
 	struct written w = file_begin(7);
 	struct sn_writer a = thread_begin(&w, 0);
-	const uint32_t sizes[] = { SN_VARIANT_BYTES_LEAST, sizeof(struct sn_record_variant) };
+	const uint32_t sizes[] = { SN_VARIANT_BYTES_LEAST, SN_VARIANT_BYTES_CLOCK,
+				   sizeof(struct sn_record_variant) };
 	struct sn_experiment *e;
 
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		struct sn_record_variant whole = {
 			.timings = { .header = { SN_RECORD_VARIANT, 0, (uint16_t)sizes[i] },
 				     .timed = 3 + i },
 			.variant = SN_VARIANT_DL1,
 			.clock_cycles = 20,
 			.clock_count = 4,
+			.called = 9,
 		};
 
 		memcpy(sn_writer_reserve(&a, sizes[i], T0 + 10), &whole, sizes[i]);
 		sn_writer_commit(&a, sizes[i]);
 	}
 	e = decoded(w.file.base, w.length);
-	REQUIRE(e->variants.count == 2);
-	for (size_t i = 0; i < 2; i++)
+	REQUIRE(e->variants.count == 3);
+	for (size_t i = 0; i < 3; i++)
 		CHECK(e->variants.items[i].timings.timed == 3 + i &&
-		      e->variants.items[i].clock_count == 4 * i);
+		      e->variants.items[i].clock_count == (i ? 4u : 0) &&
+		      e->variants.items[i].called == (i == 2 ? 9u : 0));
 	CHECK_INT(e->processes.items[0].losses[SN_LOSS_DAMAGED], 0);
 	sn_experiment_free(e);
 	free(w.file.base);
