@@ -17,6 +17,9 @@ static void need_add(const struct sn_search *s, const struct sn_metric *metric, 
 		sn_text_add(out, "had a start that failed, so that its values are left out");
 	else if (s->refused & sn_source_bit(source, metric->name))
 		sn_text_add(out, "costs more than --budget allows");
+	else if (s->joined & sn_source_bit(source, metric->name))
+		sn_text_add(out,
+			    "had a start, in which nothing of this was measured surely enough");
 	else if (none && s->barren & sn_source_bit(source, metric->name))
 		sn_text_add(out, none);
 	else

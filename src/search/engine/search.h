@@ -155,7 +155,8 @@ struct sn_search {
 	uint32_t
 		refused, /* bit i: sn_sources[i] was measured and cost more than the budget allows */
 		barren,	 /* bit i: no start can give values of sn_sources[i] (none) */
-		failed;	 /* bit i: the start for sn_sources[i] failed, so its values are left out */
+		failed,	 /* bit i: the start for sn_sources[i] failed, so its values are left out */
+		joined;	 /* bit i: sn_sources[i] had a start, whose values are here */
 	int exit_status; /* of the program's last start; -1: unknown */
 };
 

@@ -388,6 +388,7 @@ static void further_measure(struct sn_executions *s, struct sn_search *search, u
 									sn_sources[i]) });
 		step->overhead_share = fmax(step->overhead_share, sn_online_overhead(analysis));
 		sn_recorded_join(part->recorded, sn_vec_last(&s->further).values, sn_sources[i]);
+		search->joined |= 1u << i;
 	}
 	search->recorded = part->recorded;
 }

@@ -261,8 +261,10 @@ static void values_join(struct restart *r, struct sn_search *search, const char 
 	if (sn_online_start_failed(analysis->experiment, r->out->analysis->experiment, source->name,
 				   r->options->is_quiet))
 		search->failed |= sn_source_own_bit(source);
-	else if (!is_refused(r, search, source, overhead_share))
+	else if (!is_refused(r, search, source, overhead_share)) {
 		sn_further_values_join(search->recorded, analysis, source);
+		search->joined |= sn_source_own_bit(source);
+	}
 	sn_analysis_free(analysis);
 }
 
