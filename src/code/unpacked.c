@@ -7,11 +7,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 #include <zstd.h>
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "code/inflate.h"
 #include "code/kept_file.h"
 
 enum { SECTIONS_MAX = 16, UNPACKED_MAX = 1 << 30, ZSTD_CHDR_TYPE = 2 };
@@ -64,7 +64,6 @@ static bool unpack(const struct sn_elf_view *elf, const Elf64_Shdr *section, uin
 	size_t length;
 	const uint8_t *bytes = sn_elf_section_bytes(elf, section, &length);
 	Elf64_Chdr header;
-	uLongf got = room;
 
 	if (!(section->sh_flags & SHF_COMPRESSED)) {
 		memcpy(out, bytes, room);
@@ -74,7 +73,7 @@ static bool unpack(const struct sn_elf_view *elf, const Elf64_Shdr *section, uin
 	bytes += sizeof(header);
 	length -= sizeof(header);
 	if (header.ch_type == ELFCOMPRESS_ZLIB)
-		return uncompress(out, &got, bytes, length) == Z_OK && got == room;
+		return sn_inflate(bytes, length, out, room);
 	return header.ch_type == ZSTD_CHDR_TYPE &&
 	       ZSTD_decompress(out, room, bytes, length) == room;
 }
