@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "code/image_parts.h"
+#include "code/kept_file.h"
 #include "code/structure_parts.h"
 
 /* The length of a name without ".cold", ".cold.12" at its end; 0 if it has none. */
@@ -103,16 +105,12 @@ uint32_t *sn_cold_parts_join(const struct sn_image *image, const struct sn_symbo
 	return owner;
 }
 
-void sn_cold_parts_find(const struct sn_image *image, struct on_demand *d)
+static void find_all(const struct sn_image *image, struct on_demand *d)
 {
-	const struct sn_symbol *names;
-	struct parent_key *keys = NULL;
 	size_t count;
+	const struct sn_symbol *names = sn_image_names(image, &count);
+	struct parent_key *keys = NULL;
 
-	d->has_cold_parts = true;
-	if (!sn_image_has_cold_names(image))
-		return;
-	names = sn_image_names(image, &count);
 	for (size_t i = 0; i < count; i++) {
 		struct sn_symbol cold;
 		const struct sn_symbol *symbol, *parent;
@@ -138,4 +136,29 @@ void sn_cold_parts_find(const struct sn_image *image, struct on_demand *d)
 		sn_vec_push(&d->cold_parts, part);
 	}
 	free(keys);
+}
+
+static const struct sn_kept_kind kind = { "cold", "sncolds1" };
+
+void sn_cold_parts_find(const struct sn_image *image, struct on_demand *d)
+{
+	struct sn_file_view kept;
+
+	d->has_cold_parts = true;
+	if (!sn_image_has_cold_names(image))
+		return;
+	if (!sn_image_read_kept(image, &kind, &kept)) {
+		find_all(image, d);
+		sn_image_keep(image, &kind, d->cold_parts.items,
+			      d->cold_parts.count * sizeof(*d->cold_parts.items));
+		return;
+	}
+	for (size_t at = 0; sn_kept_length(&kept) - at >= sizeof(struct cold_part);
+	     at += sizeof(struct cold_part)) {
+		struct cold_part part;
+
+		memcpy(&part, kept.bytes + at, sizeof(part));
+		sn_vec_push(&d->cold_parts, part);
+	}
+	sn_file_unmap(&kept);
 }

@@ -333,10 +333,17 @@ static void header_put(struct sn_text *out, uint64_t value, unsigned bytes)
 
 static void compress(const struct sn_text *payload, struct sn_text *out)
 {
+	/* with its tables, which take longer to get from the kernel than an extract takes to pack */
+	static _Thread_local ZSTD_CCtx *context;
 	size_t bound = ZSTD_compressBound(payload->length), length;
 	char *packed = sn_alloc(bound);
 
-	length = ZSTD_compress(packed, bound, payload->chars, payload->length, ZSTD_LEVEL);
+	if (!context)
+		context = ZSTD_createCCtx();
+	if (!context)
+		sn_out_of_memory(bound);
+	length = ZSTD_compressCCtx(context, packed, bound, payload->chars, payload->length,
+				   ZSTD_LEVEL);
 	if (ZSTD_isError(length)) /* with room for the worst case it fails only without memory */
 		sn_out_of_memory(bound);
 	sn_text_add(out, SN_EXTRACT_MAGIC);

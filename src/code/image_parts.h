@@ -146,6 +146,13 @@ void sn_symbols_sort(struct sn_symbol *items, size_t count);
 /** name_index.c: the entries of an image that is read on demand, with `tables`, from the cache if they
  * are there. False: there are too many tables; read the file whole. */
 bool sn_image_read_name_index(struct sn_image *image);
+/** What the cache has of a kind (kept_file.h) that was made of these names; false: nothing, or they are so few
+ * that it is to have nothing. And the same into it, if it is to have it. */
+struct sn_kept_kind;
+bool sn_image_read_kept(const struct sn_image *image, const struct sn_kept_kind *of,
+			struct sn_file_view *out);
+void sn_image_keep(const struct sn_image *image, const struct sn_kept_kind *of, const void *bytes,
+		   size_t length);
 /** Adds those of `plt` to the entries of code. */
 void sn_name_index_add_plt(struct sn_image *image);
 /** How many entries begin below. */

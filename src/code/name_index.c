@@ -163,35 +163,57 @@ static size_t record_count(const struct sn_image *image)
 	return count;
 }
 
+/* The path of a file that the cache may have for this image, in `path`; false: it is to have none. */
+static bool kept_place(const struct sn_image *image, const struct sn_kept_kind *of,
+		       struct sn_text *path, uint64_t *state)
+{
+	if (!image->unpacked_folder || record_count(image) < ENTRIES_KEPT_LEAST)
+		return false;
+	sn_kept_path(path, image->unpacked_folder, image->id, of);
+	*state = state_of(image);
+	return true;
+}
+
+bool sn_image_read_kept(const struct sn_image *image, const struct sn_kept_kind *of,
+			struct sn_file_view *out)
+{
+	struct sn_text path = { 0 };
+	uint64_t state;
+	bool is_read =
+		kept_place(image, of, &path, &state) && sn_kept_read(path.chars, of, state, out);
+
+	sn_text_free(&path);
+	return is_read;
+}
+
+void sn_image_keep(const struct sn_image *image, const struct sn_kept_kind *of, const void *bytes,
+		   size_t length)
+{
+	struct sn_text path = { 0 };
+	uint64_t state;
+
+	if (kept_place(image, of, &path, &state))
+		sn_kept_write(image->unpacked_folder, path.chars, of, state, bytes, length);
+	sn_text_free(&path);
+}
+
 bool sn_image_read_name_index(struct sn_image *image)
 {
 	struct sn_file_view file;
-	struct sn_text path = { 0 };
-	uint64_t state = 0;
-	bool is_kept = false;
 
 	sn_image_find_tables(image);
 	if (image->tables.count >= SN_NAME_OF_PLT || record_count(image) > UINT32_MAX) {
 		image->fde_table.pairs = NULL; /* so it is none that is read on demand */
 		return false;
 	}
-	if (image->unpacked_folder && record_count(image) >= ENTRIES_KEPT_LEAST) {
-		sn_kept_path(&path, image->unpacked_folder, image->id, &kind);
-		state = state_of(image);
-		is_kept = sn_kept_read(path.chars, &kind, state, &file);
-		if (is_kept && !use(image, &file, sn_kept_length(&file))) {
-			sn_file_unmap(&file);
-			is_kept = false;
-		}
+	if (sn_image_read_kept(image, &kind, &file)) {
+		if (use(image, &file, sn_kept_length(&file)))
+			return true;
+		sn_file_unmap(&file);
 	}
-	if (!is_kept) {
-		build(image, &file);
-		use(image, &file, file.length);
-		if (path.length)
-			sn_kept_write(image->unpacked_folder, path.chars, &kind, state, file.bytes,
-				      file.length);
-	}
-	sn_text_free(&path);
+	build(image, &file);
+	use(image, &file, file.length);
+	sn_image_keep(image, &kind, file.bytes, file.length);
 	return true;
 }
 

@@ -203,7 +203,6 @@ static uint32_t add_function(struct sn_structure *structure, struct sn_symbol en
 	function->index = index;
 	set_function(function, &entry);
 	function->ranges = ranges;
-	function->range_count = count;
 	ranges[0] = (struct sn_range){ entry.link_addr, entry.link_addr + entry.size_bytes };
 	count = 1;
 	for (size_t i = 0; i < d->cold_parts.count; i++) {
@@ -213,9 +212,12 @@ static uint32_t add_function(struct sn_structure *structure, struct sn_symbol en
 		if (part->parent_link_addr != entry.link_addr)
 			continue;
 		symbol = sn_image_symbol_at(structure->image, part->link_addr);
+		if (!symbol)
+			continue; /* a file of the cache said so, and is wrong */
 		ranges[count++] = (struct sn_range){ symbol->link_addr,
 						     symbol->link_addr + symbol->size_bytes };
 	}
+	function->range_count = count;
 	for (uint32_t i = 0; i < count; i++) {
 		function->size_bytes += ranges[i].end_link_addr - ranges[i].first_link_addr;
 		range_insert(structure, ranges[i], index);

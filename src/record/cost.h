@@ -17,8 +17,8 @@ struct sn_cost {
 };
 
 /** The gap in ns that a sample's signal tears into a loop that reads the time-stamp counter: the
- * mean of the middle half of nine, half a millisecond apart as they would be in a target. The
- * signal comes from a perf event if there is one, else it is sent. 0 if there is no way. Takes some 6 ms. For
+ * mean of the middle of five, half a millisecond apart, as they would be in a target. The
+ * signal comes from a perf event if there is one, else it is sent. 0 if there is no way. Takes some 3 ms. For
  * single-threaded callers only: SIGTRAP and SIGSTKFLT are handled meanwhile. */
 uint64_t sn_cost_of_signal(void);
 
@@ -34,7 +34,7 @@ int64_t sn_cost_of_us_ns(void);
 double sn_cost_ticks_per_ns(struct sn_cost *cost);
 
 /** The gap in ns that an event's interrupt alone tears into such a loop: it leads to no signal, as
- * where an event expires in the kernel. 0 if there is no way. Takes some 5 ms. */
+ * where an event expires in the kernel. 0 if there is no way. Takes some 1 ms. */
 uint64_t sn_cost_of_interrupt(void);
 
 /** What two readings of the time-stamp counter and some counting add to a short system call. In a loop of
