@@ -3,6 +3,8 @@
 #include "cli/loop_runs.h"
 #include "cli/record.h"
 
+enum { BUDGET_PERCENT = 5, BUDGET_MOST = 100 };
+
 static int vprof_run(const struct sn_args *args)
 {
 	struct sn_loop_run run = { .command = "vprof",
@@ -10,17 +12,31 @@ static int vprof_run(const struct sn_args *args)
 				   .needs_copies =
 					   "instances of loops, with their iterations and cycles" };
 	struct sn_error err;
+	long long budget;
+	sn_status status = sn_cli_every(args, &run.every, &err);
 
-	if (sn_cli_every(args, &run.every, &err) == SN_OK)
-		return sn_cli_loop_run(args, &run);
-	sn_error_print(&err);
-	return SN_EXIT_NOT_MEASURED;
+	if (status == SN_OK)
+		status = sn_args_integer(args, "budget", BUDGET_PERCENT, &budget, &err);
+	if (status == SN_OK && (budget < 1 || budget > BUDGET_MOST))
+		status = sn_error_set(&err, SN_ERR_USAGE,
+				      "--budget takes percent of CPU time, from 1 to %d",
+				      BUDGET_MOST);
+	if (status != SN_OK) {
+		sn_error_print(&err);
+		return SN_EXIT_NOT_MEASURED;
+	}
+	run.budget_percent = (uint32_t)budget;
+	return sn_cli_loop_run(args, &run);
 }
 
 static const struct sn_option vprof_options[] = {
 	SN_LOOP_CHOICE_OPTIONS("top:50"),
-	{ "every", 0, "K",
-	  "time one of K instances; unless said, as many as cost 1 % of the loop's time", NULL },
+	{ "every", 0, "K", "time one of K instances; unless said, as many as the budget allows",
+	  NULL },
+	{ "budget", 0, "PERCENT",
+	  "CPU time that timing instances may add (5 unless said), and looking for their call paths as "
+	  "much again; all are counted, whatever that costs",
+	  NULL },
 	SN_LOOP_RUN_OPTIONS,
 	SN_RECORD_OPTIONS,
 	{ 0 },
@@ -36,7 +52,8 @@ const struct sn_command sn_command_vprof = {
 		"second one runs them as copies that count themselves, in the unchanged program: "
 		"'sonde show instances' shows what they counted.\n\n"
 		"Instances and iterations are exact; cycles are those of the instances that were "
-		"timed. Standard input is the same for both runs, and the second one's output is the "
+		"timed. Where instances are so short that counting them takes what the budget has, timing "
+		"has a tenth of it. Standard input is the same for both runs, and the second one's output is the "
 		"program's. What cannot be counted is said, with the reason; 'sonde structure -l "
 		"rewritable' says it without a run.",
 	.options = vprof_options,

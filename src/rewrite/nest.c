@@ -390,6 +390,7 @@ static void put_blocks(struct rw_copy *copy)
 		end = b->link_addr + b->size_bytes;
 		rw_label_place(copy->pieces, copy->block_label[i]);
 		put_count(copy, block);
+		rw_label_place(copy->pieces, copy->counted_label[i]);
 		rw_copy_put_block(copy, block);
 	}
 }
@@ -402,6 +403,20 @@ static bool needs_flags(const struct rw_copy *copy, uint64_t to)
 	return block < 0 || copy->nest->flags_in[block];
 }
 
+/* The loop whose header is there counts the arrival where it is entered, if it counts arrivals at all. */
+static bool counts_arrival(const struct rw_copy *copy, struct rw_op *ops, size_t count,
+			   const struct rw_block *into, bool keeps_flags)
+{
+	const struct rw_nest *nest = copy->nest;
+	const struct sn_block *b = into ? &nest->function->blocks[into->index] : NULL;
+	struct rw_op *last = &ops[count - 1]; /* the innermost is entered last */
+
+	return !nest->beats && b && b->loop >= 0 && last->kind == RW_ENTER && !last->induction &&
+	       last->plan_index == nest->plan_index[b->loop] &&
+	       nest->function->loops[b->loop].header_link_addr == b->link_addr &&
+	       rw_is_one_enough(ops, count, keeps_flags);
+}
+
 static void put_stub(struct rw_copy *copy, const struct rw_edge_stub *stub)
 {
 	const struct rw_nest *nest = copy->nest;
@@ -410,6 +425,7 @@ static void put_stub(struct rw_copy *copy, const struct rw_edge_stub *stub)
 	const struct rw_block *into = rw_block_in(nest, rw_block_at(nest->function, stub->to));
 	struct rw_op ops[RW_COPY_OPS_MAX];
 	size_t count = edge_ops(copy, from, stub->to, ops);
+	bool keeps_flags = needs_flags(copy, stub->to), is_counted = false;
 
 	/* the loop's instruction with the same stack pointer */
 	copy->pieces->link_addr =
@@ -420,10 +436,15 @@ static void put_stub(struct rw_copy *copy, const struct rw_edge_stub *stub)
 	rw_label_place(copy->pieces, stub->label);
 	if (count) {
 		ops[0].scratch = rw_free_registers(nest, rw_block_at(nest->function, stub->to));
-		rw_put_ops(copy->pieces, copy->thunks, ops, count, needs_flags(copy, stub->to));
+		is_counted = counts_arrival(copy, ops, count, into, keeps_flags);
+		ops[count - 1].counts_arrival = is_counted;
+		rw_put_ops(copy->pieces, copy->thunks, ops, count, keeps_flags);
 	}
 	if (into)
-		rw_put_jump(copy->pieces, 0, copy->block_label[into - nest->blocks.items], false);
+		rw_put_jump(copy->pieces, 0,
+			    (is_counted ? copy->counted_label
+					: copy->block_label)[into - nest->blocks.items],
+			    false);
 	else
 		rw_put_jump_out(copy->pieces, stub->to);
 	rw_put_asides(copy->pieces, copy->thunks);
@@ -496,8 +517,11 @@ const char *rw_nest_copy(struct rw_nest *nest, struct rw_pieces *pieces,
 				.holds_others = rw_nest_holds_others(nest, l),
 			};
 	copy.block_label = sn_arena_array(&nest->arena, int32_t, nest->blocks.count + 1);
-	for (size_t i = 0; i < nest->blocks.count; i++)
+	copy.counted_label = sn_arena_array(&nest->arena, int32_t, nest->blocks.count + 1);
+	for (size_t i = 0; i < nest->blocks.count; i++) {
 		copy.block_label[i] = rw_label_new(pieces);
+		copy.counted_label[i] = rw_label_new(pieces);
+	}
 	add_site(&copy, behind_endbr(nest, header), edge_label(&copy, NULL, header));
 	put_blocks(&copy);
 	rw_put_asides(pieces, thunks);

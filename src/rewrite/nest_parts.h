@@ -26,6 +26,7 @@ struct rw_copy {
 	struct rw_pieces *pieces;
 	const struct rw_thunks *thunks;
 	int32_t *block_label;		  /* by the block's position */
+	int32_t *counted_label;		  /* likewise: behind the counts that it begins with */
 	struct rw_induction **inductions; /* by the loop's index, NULL: arrivals are counted */
 	SN_VEC(struct rw_edge_stub) stubs;
 	struct rw_sites sites;

@@ -258,7 +258,8 @@ enum rw_op_kind {
 /** What a stub does to one loop, or heartbeat. */
 struct rw_op {
 	uint8_t kind;
-	bool has_variants; /* of RW_ENTER: the loop may go on in another copy */
+	bool has_variants;   /* of RW_ENTER: the loop may go on in another copy */
+	bool counts_arrival; /* of RW_ENTER: it adds the first arrival, too */
 	uint32_t plan_index;
 	uint32_t at; /* of RW_BLOCK: its executions, in the record */
 	int64_t stack; /* of RW_LEAVE: rsp there, from the header's; of beats: from what they are known by */
@@ -289,6 +290,8 @@ void rw_put_stack_pointer(struct rw_pieces *pieces, unsigned to, int64_t stack);
 
 /* ---- stub_one.c ---- */
 
+/** One register is enough. */
+bool rw_is_one_enough(const struct rw_op *ops, size_t count, bool keeps_flags);
 /** The ops with one register; false, and nothing is put: more are needed. */
 bool rw_put_ops_by_one(struct rw_pieces *pieces, const struct rw_op *ops, size_t count,
 		       bool keeps_flags);

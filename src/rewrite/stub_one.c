@@ -295,13 +295,28 @@ static void put_op(const struct one *one)
 		put_increment(one, op->at);
 	} else {
 		bool is_enter = op->kind == RW_ENTER;
+		int32_t back = rw_label_new(pieces);
 		struct rw_aside aside =
-			aside_of(one, is_enter ? SN_PLAN_CALL_BEGIN : SN_PLAN_CALL_END, done, done);
+			aside_of(one, is_enter ? SN_PLAN_CALL_BEGIN : SN_PLAN_CALL_END, back, back);
 
 		(is_enter ? put_enter : put_leave)(one, aside.label);
+		rw_label_place(pieces, back);
+		/* what is timed begins without it */
+		if (is_enter && op->counts_arrival)
+			put_increment(one, RW_AT(sum));
 		sn_vec_push(&pieces->asides, aside);
 	}
 	rw_label_place(pieces, done);
+}
+
+bool rw_is_one_enough(const struct rw_op *ops, size_t count, bool keeps_flags)
+{
+	bool is_free;
+
+	for (size_t i = 0; i < count; i++)
+		if (ops[i].has_variants)
+			return false;
+	return choose(ops, count, keeps_flags, &is_free) != NONE;
 }
 
 bool rw_put_ops_by_one(struct rw_pieces *pieces, const struct rw_op *ops, size_t count,
@@ -310,10 +325,7 @@ bool rw_put_ops_by_one(struct rw_pieces *pieces, const struct rw_op *ops, size_t
 	struct one one = { .pieces = pieces, .keeps_flags = keeps_flags };
 	int reg = choose(ops, count, keeps_flags, &one.is_free);
 
-	for (size_t i = 0; i < count; i++)
-		if (ops[i].has_variants)
-			return false;
-	if (reg < 0)
+	if (!rw_is_one_enough(ops, count, keeps_flags))
 		return false;
 	one.low = (uint8_t)(reg & 7);
 	one.high = (uint8_t)(reg >> 3);

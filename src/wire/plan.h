@@ -198,6 +198,7 @@ struct sn_plan_slot {
 	uint64_t caller_entries; /* instances that call paths stand for, so far */
 	uint32_t caller_wait;	 /* timed instances until a call path is looked for */
 	uint32_t random;
+	uint32_t looks; /* for call paths, so far */
 };
 
 _Static_assert(sizeof(struct sn_plan_header) == 160, "no padding in a plan");

@@ -8,8 +8,17 @@
 #include "runtime/core/breakpoints.h"
 
 enum {
-	COST_CYCLES = 400,  /* of a timed instance */
-	BUDGET_PARTS = 100, /* which may be a hundredth of what the loop takes: loops nest */
+	COST_CYCLES = 400, /* of a timed instance */
+	COUNT_CYCLES = 8,  /* of one that is counted, as all are */
+	/* Percent of CPU time that timing may take, of which a loop has a fifth: loops nest. Looking for call paths has
+	 * as much. */
+	BUDGET_PERCENT = 5,
+	BUDGET_LOOPS = 5,
+	/* Where counting takes it all, timing and looking have such a part of it. (Chosen: a second of a loop has
+	 * some thousand timings of short instances all the same.) */
+	BUDGET_LEAST_PARTS = 10,
+	LOOKS_ENOUGH =
+		1000, /* for counts by call path within some percent; more come as cheap as that */
 	EVERY_MAX = 1 << 16,
 	LONG_LOOKS = 16,    /* as long as so many usual ones */
 	LOOK_CYCLES = 1000, /* for a call path, until it is known better */
@@ -127,17 +136,37 @@ static uint32_t spread(struct sn_plan_slot *slot, uint64_t mean)
 	return 1 + (uint32_t)(((uint64_t)slot->random * (2 * mean - 1)) >> 32);
 }
 
+/* ---- what may be spent ---- */
+
+/* Thousandths of a cycle, for each instance. */
+static uint64_t share_of(const struct sn_record_instances *record)
+{
+	uint64_t percent = sn_patches.has_variants || !sn_patches.budget_percent
+				   ? BUDGET_PERCENT
+				   : sn_patches.budget_percent;
+	uint64_t mean = record->timed_cycles / record->timed + 1;
+
+	return mean * percent * 1000 / (100 * BUDGET_LOOPS);
+}
+
+/* What counting leaves of it. */
+static uint64_t left_of(const struct sn_record_instances *record)
+{
+	uint64_t share = share_of(record), least = share / BUDGET_LEAST_PARTS + 1;
+
+	return share > COUNT_CYCLES * 1000 + least ? share - COUNT_CYCLES * 1000 : least;
+}
+
 /* Into how many parts the loop's instances go, of which one is timed. */
 static uint64_t parts_of(const struct sn_record_instances *record)
 {
-	uint64_t mean, every;
+	uint64_t every;
 
 	if (record->every)
 		return record->every;
 	if (!record->timed)
 		return 1;
-	mean = record->timed_cycles / record->timed + 1;
-	every = 1 + COST_CYCLES * BUDGET_PARTS / mean;
+	every = 1 + COST_CYCLES * 1000 / left_of(record);
 	return every > EVERY_MAX ? EVERY_MAX : every;
 }
 
@@ -219,17 +248,16 @@ static struct sn_record_caller *look(struct sn_caller_context *context,
 	return caller;
 }
 
-/* Timed instances until the next look: with --every 1 at each, else looks take a hundredth of the loop's time. */
+/* Timed instances until the next look: with --every 1 at each, else looks take no more than their budget. */
 static uint32_t next_look(const struct sn_caller_context *context,
 			  const struct sn_record_instances *record, struct sn_plan_slot *slot)
 {
-	uint64_t mean, work;
+	uint64_t each;
 
 	if (record->every == 1 || !record->timed)
 		return 1;
-	mean = record->timed_cycles / record->timed + 1;
-	work = mean * parts_of(record);
-	return spread(slot, context->cost_cycles * BUDGET_PARTS / (work + 1) + 1);
+	each = slot->looks < LOOKS_ENOUGH ? share_of(record) : left_of(record);
+	return spread(slot, context->cost_cycles * 1000 / (each * parts_of(record) + 1) + 1);
 }
 
 /* By which call path the instance begins that is to be timed; NULL: it was not looked for. */
@@ -253,6 +281,7 @@ static struct sn_record_caller *note_caller(struct sn_record_instances *record,
 	if (!caller)
 		return NULL;
 	caller->looked_at++;
+	slot->looks++;
 	/* those that were to be looked at and could not be are nobody's */
 	caller->instances += record->every == 1 ? 1 : entries - slot->caller_entries;
 	slot->caller_entries = entries;
