@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "rewrite/rewrite_parts.h"
+#include "rewrite/variant_parts.h"
 
 enum { REGISTERS = 16, RSP = 4 };
 
@@ -65,15 +65,26 @@ static void note_writes(struct steps *steps, const ZydisDecodedInstruction *insn
 	}
 }
 
+/* Of a body what it has of the loop. */
+static bool has_block(const struct rw_nest *nest, const struct sn_loop *loop,
+		      const struct rw_body *body, size_t b)
+{
+	return nest->function->blocks[nest->blocks.items[b].index].loop == (int32_t)loop->index &&
+	       (!body || rw_body_has(body, b));
+}
+
 /* False: the loop calls somebody, who may write what he likes. */
-static bool read_steps(const struct rw_nest *nest, const struct sn_loop *loop, struct steps *steps)
+static bool read_steps(const struct rw_nest *nest, const struct sn_loop *loop,
+		       const struct rw_body *body, struct steps *steps)
 {
 	for (size_t b = 0; b < nest->blocks.count; b++) {
 		const struct rw_block *block = &nest->blocks.items[b];
+		uint32_t count;
 
-		if (nest->function->blocks[block->index].loop != (int32_t)loop->index)
+		if (!has_block(nest, loop, body, b))
 			continue;
-		for (uint32_t i = 0; i < block->insn_count; i++) {
+		count = body ? rw_body_insns(body, b) : block->insn_count;
+		for (uint32_t i = 0; i < count; i++) {
 			const struct rw_insn *at = &nest->insns.items[block->first_insn + i];
 			ZydisDecodedInstruction insn;
 			ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
@@ -88,14 +99,16 @@ static bool read_steps(const struct rw_nest *nest, const struct sn_loop *loop, s
 	return true;
 }
 
-static bool is_inside(const struct rw_nest *nest, const struct sn_loop *loop, uint32_t to)
+static bool is_inside(const struct rw_nest *nest, const struct sn_loop *loop,
+		      const struct rw_body *body, uint32_t to)
 {
-	return nest->position[to] >= 0 && nest->function->blocks[to].loop == (int32_t)loop->index;
+	return nest->position[to] >= 0 && has_block(nest, loop, body, (size_t)nest->position[to]);
 }
 
 /* Marks what is reached from a block without going on from the header or from `without`. */
-static void reach(const struct rw_nest *nest, const struct sn_loop *loop, uint32_t from,
-		  uint32_t without, bool *is_reached, struct sn_arena *arena)
+static void reach(const struct rw_nest *nest, const struct sn_loop *loop,
+		  const struct rw_body *body, uint32_t from, uint32_t without, bool *is_reached,
+		  struct sn_arena *arena)
 {
 	uint32_t header = (uint32_t)rw_block_at(nest->function, loop->header_link_addr);
 	uint32_t *work = sn_arena_array(arena, uint32_t, nest->blocks.count + 1);
@@ -110,10 +123,12 @@ static void reach(const struct rw_nest *nest, const struct sn_loop *loop, uint32
 		if (!is_first && (at == header || at == without))
 			continue;
 		is_first = false;
+		if (body && rw_body_calls(body, (size_t)nest->position[at]))
+			continue;
 		for (uint32_t s = 0; s < block->successor_count; s++) {
 			uint32_t to = nest->function->successors[block->first_successor + s];
 
-			if (!is_inside(nest, loop, to) || is_reached[nest->position[to]])
+			if (!is_inside(nest, loop, body, to) || is_reached[nest->position[to]])
 				continue;
 			is_reached[nest->position[to]] = true;
 			work[count++] = to;
@@ -122,8 +137,9 @@ static void reach(const struct rw_nest *nest, const struct sn_loop *loop, uint32
 }
 
 /* Do all ways around the loop go through the step's block, and does every exit know? */
-static bool is_regular(const struct rw_nest *nest, const struct sn_loop *loop, uint32_t stepper,
-		       struct sn_arena *arena, bool *is_ahead)
+static bool is_regular(const struct rw_nest *nest, const struct sn_loop *loop,
+		       const struct rw_body *body, uint32_t stepper, struct sn_arena *arena,
+		       bool *is_ahead)
 {
 	uint32_t header = (uint32_t)rw_block_at(nest->function, loop->header_link_addr);
 	uint32_t at = nest->blocks.items[stepper].index;
@@ -131,8 +147,8 @@ static bool is_regular(const struct rw_nest *nest, const struct sn_loop *loop, u
 	bool *after = sn_arena_array(arena, bool, nest->blocks.count + 1);
 
 	if (at != header)
-		reach(nest, loop, header, at, before, arena);
-	reach(nest, loop, at, at, after, arena);
+		reach(nest, loop, body, header, at, before, arena);
+	reach(nest, loop, body, at, at, after, arena);
 	if (at != header && before[nest->position[header]])
 		return false;		       /* around without a step */
 	after[nest->position[header]] = false; /* the next iteration */
@@ -149,17 +165,17 @@ static bool is_regular(const struct rw_nest *nest, const struct sn_loop *loop, u
 }
 
 bool rw_induction_find(const struct rw_nest *nest, const struct sn_loop *loop,
-		       struct sn_arena *arena, struct rw_induction *out)
+		       const struct rw_body *body, struct sn_arena *arena, struct rw_induction *out)
 {
 	struct steps steps = { 0 };
 
-	if (!loop->is_innermost || !read_steps(nest, loop, &steps))
+	if (!loop->is_innermost || !read_steps(nest, loop, body, &steps))
 		return false;
 	out->is_ahead = sn_arena_array(arena, bool, nest->blocks.count + 1);
 	for (int reg = 0; reg < REGISTERS; reg++) {
 		if (reg == RSP || steps.writes[reg] != 1 || !steps.step[reg] ||
 		    steps.step[reg] != (int32_t)steps.step[reg] ||
-		    !is_regular(nest, loop, steps.block[reg], arena, out->is_ahead))
+		    !is_regular(nest, loop, body, steps.block[reg], arena, out->is_ahead))
 			continue;
 		out->reg = (uint8_t)reg;
 		out->step = steps.step[reg];

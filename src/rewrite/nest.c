@@ -91,22 +91,12 @@ static size_t edge_ops(const struct rw_copy *copy, const struct rw_block *from, 
 	return count + rw_copy_entered_ops(copy, from_loop, to_loop, &ops[count]);
 }
 
-/* The label of a block of the nest or of the stub that leads to an address; -1: just outside. */
-static int32_t plain_edge_label(struct rw_copy *copy, const struct rw_block *from, uint64_t to)
+int32_t rw_copy_edge_label(struct rw_copy *copy, const struct rw_block *from, uint64_t to)
 {
 	const struct rw_block *into =
 		rw_block_in(copy->nest, rw_block_at(copy->nest->function, to));
 	struct rw_op ops[RW_COPY_OPS_MAX];
 	struct rw_edge_stub stub = { from ? from->index : UINT32_MAX, to, 0 };
-
-	if (copy->variant) {
-		size_t position = into ? (size_t)(into - copy->nest->blocks.items) : 0;
-
-		if (into && rw_body_has(copy->variant->body, position))
-			return copy->variant->block_label[position];
-		if (copy->variant->exit >= 0)
-			return copy->variant->exit;
-	}
 
 	if (!edge_ops(copy, from, to, ops) && (into || !copy->nest->beats))
 		return into ? copy->block_label[into - copy->nest->blocks.items] : -1;
@@ -116,6 +106,26 @@ static int32_t plain_edge_label(struct rw_copy *copy, const struct rw_block *fro
 	stub.label = rw_label_new(copy->pieces);
 	sn_vec_push(&copy->stubs, stub);
 	return stub.label;
+}
+
+/* The same for the copy in hand, which may be a variant. */
+static int32_t plain_edge_label(struct rw_copy *copy, const struct rw_block *from, uint64_t to)
+{
+	const struct rw_block *into =
+		rw_block_in(copy->nest, rw_block_at(copy->nest->function, to));
+
+	if (copy->variant) {
+		size_t position = into ? (size_t)(into - copy->nest->blocks.items) : 0;
+
+		if (into && rw_body_has(copy->variant->body, position))
+			return copy->variant->block_label[position];
+		if (copy->variant->exit >= 0)
+			return copy->variant->exit;
+		if (copy->variant->induction && from)
+			return rw_copy_left_label(copy, from, to);
+	}
+
+	return rw_copy_edge_label(copy, from, to);
 }
 
 /* The same, by way of what a copy that records notes there. */
@@ -486,7 +496,8 @@ void rw_copy_find_inductions(struct rw_copy *copy)
 		struct rw_induction found;
 
 		if (copy->nest->beats || !copy->nest->is_selected[l] ||
-		    !rw_induction_find(copy->nest, &function->loops[l], &copy->nest->arena, &found))
+		    !rw_induction_find(copy->nest, &function->loops[l], NULL, &copy->nest->arena,
+				       &found))
 			continue;
 		copy->inductions[l] = sn_arena_new(&copy->nest->arena, struct rw_induction);
 		*copy->inductions[l] = found;

@@ -18,7 +18,10 @@ struct rw_variant_copy {
 	struct rw_variant how;
 	int32_t *block_label; /* by the block's position */
 	int32_t exit;	      /* where edges that leave lead to; -1: where the loop's lead to */
-	struct rw_recorder *recorder; /* of the copy that records; NULL: it is none */
+	/* of ORIG and PF: the register that tells its iterations until it calls; NULL: it counts arrivals, or need not */
+	const struct rw_induction *induction;
+	SN_VEC(struct rw_edge_stub) left; /* where it is noted on the edges that leave */
+	struct rw_recorder *recorder;	  /* of the copy that records; NULL: it is none */
 };
 
 struct rw_copy {
@@ -51,7 +54,13 @@ void rw_copy_put_block(struct rw_copy *copy, const struct rw_block *block);
 /** Sets the copy's `inductions`. */
 void rw_copy_find_inductions(struct rw_copy *copy);
 
+/** The label of a block of the nest or of the stub that leads to an address; -1: just outside. */
+int32_t rw_copy_edge_label(struct rw_copy *copy, const struct rw_block *from, uint64_t to);
+
 /* ---- nest_variants.c ---- */
+
+/** Of code on an edge that leaves a copy with an induction of its own. */
+int32_t rw_copy_left_label(struct rw_copy *copy, const struct rw_block *from, uint64_t to);
 
 /** Those of the loops that are counted. Before their stubs, which lead to them. */
 void rw_copy_put_variants(struct rw_copy *copy);

@@ -41,6 +41,77 @@ static void put_variant_blocks(struct rw_copy *copy, bool counts_arrivals)
 	}
 }
 
+/* ---- iterations by a register ---- */
+
+/* mov fs:[word], register; neither registers nor flags change */
+static void put_word(struct rw_pieces *pieces, uint8_t reg, enum sn_plan_thread_word word)
+{
+	const uint8_t store[] = { 0x64, (uint8_t)(0x48 | reg >> 3 << 2),
+				  0x89, (uint8_t)(0x04 | (reg & 7) << 3),
+				  0x25, 0,
+				  0,	0,
+				  0 };
+
+	rw_put_field(pieces, store, sizeof(store), 5, SN_PLAN_THREAD, word);
+}
+
+static void put_ahead(struct rw_pieces *pieces, bool is_ahead)
+{
+	const uint8_t store[] = { 0x64, 0x48, 0xc7, 0x04, 0x25, 0, 0, 0, 0, is_ahead, 0, 0, 0 };
+
+	rw_put_field(pieces, store, sizeof(store), 5, SN_PLAN_THREAD, SN_PLAN_WORD_AHEAD);
+}
+
+/* As if it had been left at once: a handler may take it out of the loop. */
+static void put_entered(struct rw_pieces *pieces, const struct rw_induction *induction)
+{
+	put_word(pieces, induction->reg, SN_PLAN_WORD_ENTERED);
+	put_word(pieces, induction->reg, SN_PLAN_WORD_LEFT);
+	put_ahead(pieces, false);
+}
+
+static void put_left(struct rw_copy *copy, const struct rw_block *from)
+{
+	const struct rw_induction *induction = copy->variant->induction;
+
+	put_word(copy->pieces, induction->reg, SN_PLAN_WORD_LEFT);
+	put_ahead(copy->pieces, induction->is_ahead[from - copy->nest->blocks.items]);
+}
+
+int32_t rw_copy_left_label(struct rw_copy *copy, const struct rw_block *from, uint64_t to)
+{
+	struct rw_edge_stub stub = { from->index, to, 0 };
+
+	for (size_t i = 0; i < copy->variant->left.count; i++)
+		if (copy->variant->left.items[i].from == stub.from &&
+		    copy->variant->left.items[i].to == to)
+			return copy->variant->left.items[i].label;
+	stub.label = rw_label_new(copy->pieces);
+	sn_vec_push(&copy->variant->left, stub);
+	return stub.label;
+}
+
+/* To the stub that leaves the loop for the copy that counts as well. */
+static void put_left_stubs(struct rw_copy *copy)
+{
+	const struct rw_nest *nest = copy->nest;
+
+	for (size_t i = 0; i < copy->variant->left.count; i++) {
+		struct rw_edge_stub stub = copy->variant->left.items[i];
+		const struct rw_block *from = rw_block_in(nest, (int32_t)stub.from);
+		int32_t label = rw_copy_edge_label(copy, from, stub.to);
+
+		copy->pieces->link_addr =
+			nest->insns.items[from->first_insn + from->insn_count - 1].link_addr;
+		rw_label_place(copy->pieces, stub.label);
+		put_left(copy, from);
+		if (label >= 0)
+			rw_put_jump(copy->pieces, 0, label, false);
+		else
+			rw_put_jump_out(copy->pieces, stub.to);
+	}
+}
+
 /* ---- where it calls ---- */
 
 /* A variant is over where the loop makes a call. What is the execution itself goes on with the call as the copy that counts
@@ -57,6 +128,8 @@ void rw_copy_put_call_of_variant(struct rw_copy *copy, const struct rw_block *bl
 		rw_put_jump_by(copy->pieces, copy->thunks->address[SN_PLAN_CALL_AT_CALL]);
 		return;
 	}
+	if (copy->variant->induction)
+		put_left(copy, block);
 	rw_put_untime(copy->pieces, copy->thunks, nest->plan_index[loop->index]);
 	count = rw_copy_entered_ops(copy, (int32_t)loop->index,
 				    nest->function->blocks[block->index].loop, ops);
@@ -84,7 +157,9 @@ static const char *put_variant(struct rw_copy *copy, const struct rw_body *body,
 	const struct rw_nest *nest = copy->nest;
 	enum sn_decan_variant kind = sn_variant_of_code(code);
 	bool is_itself = kind == SN_VARIANT_ORIG || kind == SN_VARIANT_PF;
-	struct rw_variant_copy variant = { .body = body, .exit = -1 };
+	struct rw_variant_copy variant = { .body = body,
+					   .exit = -1,
+					   .induction = is_itself ? body->induction : NULL };
 	size_t pieces = copy->pieces->items.count, labels = copy->pieces->labels.count;
 	size_t stubs = copy->stubs.count;
 	int32_t entry = rw_label_new(copy->pieces);
@@ -103,16 +178,23 @@ static const char *put_variant(struct rw_copy *copy, const struct rw_body *body,
 		rw_label_place(copy->pieces, entry);
 		rw_variant_put_entry(&variant.how);
 		rw_put_jump(copy->pieces, 0, variant.block_label[header], true);
+	} else if (variant.induction) {
+		rw_label_place(copy->pieces, entry);
+		put_entered(copy->pieces, variant.induction);
+		rw_put_jump(copy->pieces, 0, variant.block_label[header], true);
 	} else {
 		entry = variant.block_label[header];
 	}
 	copy->variant = &variant;
 	if (!why) {
-		put_variant_blocks(copy, is_itself && !copy->inductions[body->loop->index]);
+		put_variant_blocks(copy, is_itself && !copy->inductions[body->loop->index] &&
+						 !variant.induction);
+		put_left_stubs(copy);
 		why = variant.how.why ? variant.how.why : copy->why;
 	}
 	if (!why && kind == SN_VARIANT_PF && !variant.how.loads)
 		why = "no address in it moves by a constant";
+	sn_vec_free(&variant.left);
 	copy->variant = NULL;
 	copy->why = NULL;
 	copy->pieces->map_flags = 0;
@@ -188,6 +270,7 @@ static uint32_t guarded_of(const struct rw_body *body)
 static void put_variants(struct rw_copy *copy, const struct sn_loop *loop)
 {
 	struct sn_plan_loop *out = &copy->plan_loops[copy->nest->plan_index[loop->index]];
+	struct rw_induction induction;
 	struct rw_body body;
 
 	if (copy->variants & SN_REWRITER_RECORDER)
@@ -195,6 +278,11 @@ static void put_variants(struct rw_copy *copy, const struct sn_loop *loop)
 	if (copy->variants & SN_REWRITER_RECORDER || rw_body_read(copy->nest, loop, &body))
 		return;
 	out->guarded = guarded_of(&body);
+	if (!copy->inductions[loop->index] &&
+	    rw_induction_find(copy->nest, loop, &body, &copy->nest->arena, &induction)) {
+		body.induction = &induction;
+		out->clean_step = induction.step;
+	}
 	for (unsigned v = 0; v < SN_VARIANT_CODES; v++)
 		if (v == SN_VARIANT_ORIG || copy->variants & 1u << sn_variant_of_code(v))
 			put_variant(copy, &body, v, &out->code[v]);

@@ -377,7 +377,7 @@ static bool add_line(struct rw_recorder *recorder, const struct sn_loop *loop, b
 	int pointer, address;
 
 	if (!count || recorder->lines.count == SN_ACCESS_LINES_MAX - 1 ||
-	    !rw_induction_find(nest, loop, &nest->arena, &line.induction))
+	    !rw_induction_find(nest, loop, NULL, &nest->arena, &line.induction))
 		return false;
 	steps = find_steps(recorder, order, count);
 	line.registers = registers_of(recorder, &steps, order, count, line.induction.reg);

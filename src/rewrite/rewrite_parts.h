@@ -32,6 +32,7 @@ bool rw_is_entered(const struct rw_entered *entered, uint64_t first, uint64_t en
 
 struct rw_op;
 struct rw_beats;
+struct rw_body;
 
 struct rw_insn {
 	uint64_t link_addr, target_link_addr;
@@ -164,9 +165,11 @@ struct rw_induction {
 	bool *is_ahead; /* by the block's position: on an exit from there the step of the
 			   iteration that began last is not made yet */
 };
-/** Finds one that tells the iterations at every exit of an innermost loop. */
+/** Finds one that tells the iterations at every exit of an innermost loop; with a body at those that it has, and where it
+ * comes to a call. */
 bool rw_induction_find(const struct rw_nest *nest, const struct sn_loop *loop,
-		       struct sn_arena *arena, struct rw_induction *out);
+		       const struct rw_body *body, struct sn_arena *arena,
+		       struct rw_induction *out);
 
 /* ---- pieces.c ---- */
 

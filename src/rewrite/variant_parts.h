@@ -61,6 +61,8 @@ struct rw_body {
 	bool may_alias; /* what it stores may be what tells where it goes on, or where in memory it is */
 	bool has_unclear_recurrence;
 	uint16_t cells;
+	/* tells ORIG's iterations; NULL: they are counted, or the nest's copy has one, too */
+	const struct rw_induction *induction;
 };
 
 /** Reads the loop; why it can have no variants, or NULL. The memory is of the arena. */

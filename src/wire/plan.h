@@ -45,7 +45,7 @@
 #define SN_PLAN_MAGIC 0x4e414c50444e4f53ULL /* "SONDPLAN" */
 
 enum {
-	SN_PLAN_VERSION = 6,
+	SN_PLAN_VERSION = 7,
 	SN_PLAN_ID_MAX = 64,	  /* room for a build-id; more than SN_BUILD_ID_MAX */
 	SN_PLAN_EXPECTED_MAX = 8, /* bytes of a patch */
 	SN_PLAN_LOOPS_MAX = 4096,
@@ -93,6 +93,11 @@ enum sn_plan_thread_word {
 	SN_PLAN_WORD_UNITS = 48,    /* arrivals at headers for which there is room */
 	SN_PLAN_WORD_SAVED = 56,    /* two registers of the loop */
 	SN_PLAN_WORD_VISITS = 72,   /* of the plan's point */
+	/* of an instance in ORIG or PF of a loop with `clean_step`: the register where it was entered, and where it was left;
+	 * 1: there the step of the iteration that began last was not made yet */
+	SN_PLAN_WORD_ENTERED = 80,
+	SN_PLAN_WORD_LEFT = 88,
+	SN_PLAN_WORD_AHEAD = 96,
 };
 
 /** Memory of a thread's variants, from SN_PLAN_WORD_CONTEXT on: what DL1 reads and writes instead of
@@ -144,6 +149,9 @@ struct sn_plan_loop {
 	uint32_t table,
 		table_bytes;   /* of wire/accesses.h, or a heartbeat's name: offset in the tables */
 	uint32_t holds_others; /* 1: loops within it are counted, too */
+	/* of a loop whose arrivals are counted: what a register moves by an iteration as long as no function is called, so that ORIG
+	 * and PF count nothing; 0: they do */
+	int64_t clean_step;
 };
 
 /** A basic block that is counted, as in struct sn_record_blocks. */
@@ -202,7 +210,7 @@ struct sn_plan_slot {
 };
 
 _Static_assert(sizeof(struct sn_plan_header) == 160, "no padding in a plan");
-_Static_assert(sizeof(struct sn_plan_loop) == 80, "no padding in a plan");
+_Static_assert(sizeof(struct sn_plan_loop) == 88, "no padding in a plan");
 _Static_assert(sizeof(struct sn_plan_patch) == 24, "no padding in a plan");
 _Static_assert(sizeof(struct sn_plan_map) == 16, "no padding in a plan");
 

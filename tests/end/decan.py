@@ -169,7 +169,7 @@ for which in ('one', 'all'):
 if t.has('g++'):
     app = t.compile('called.cc', '-O2', '-g', compiler='g++', output='./called')
     rows = same('called', app, '2000')
-    for function in ('never', 'rarely', 'first_only', 'nest', 'pushed', 'by_pointer', 'itself', 'throws'):
+    for function in ('never', 'rarely', 'first_only', 'nest', 'pushed', 'by_pointer', 'itself', 'throws', 'until'):
         row = rows.get(function, {})
         t.check(row.get('orig_samples', 0) > 20 and row['fp_samples'] > 20 and row['dl1_samples'] > 20,
                 f'{function}: a loop that seldom calls has variants', row)
@@ -182,6 +182,10 @@ if t.has('g++'):
     t.equal({f: counts[f] for f in ('never', 'rarely', 'each_time', 'each_instance', 'first_only', 'pushed', 'by_pointer')},
             {'never': (2000, 4000000), 'rarely': (2000, 400000), 'each_time': (2000, 400000), 'each_instance': (2000, 400000),
              'first_only': (2000, 800000), 'pushed': (2000, 400000), 'by_pointer': (2000, 400000)}, 'all instances and iterations are counted')
+    t.run('vprof', *ALL, '-o', 'v-called', '--', app, '2000', timeout=300)
+    counted = {r['function']: (r['instances'], r['iterations']) for r in t.show('instances', '--all', experiment='v-called')['rows'] if r['bucket'] == 'all'}
+    mine = ('never', 'rarely', 'until', 'each_time', 'each_instance', 'first_only', 'pushed', 'by_pointer', 'itself')
+    t.equal({f: counts[f] for f in mine}, {f: counted.get(f) for f in mine}, 'as many as without variants')
     for which in ('one', 'all'):
         same('called-' + which, app, '500', options=(*ALL, '--threads', which))
     same('called-often', app, '3000', options=(*ALL, '--clock', '20000'))

@@ -23,6 +23,7 @@ struct sn_patched_module {
 struct sn_patched_loop {
 	uint64_t header_load_addr;
 	int64_t step;			     /* 0: iterations are counted one by one */
+	int64_t clean_step;		     /* but not in ORIG and PF (wire/plan.h) */
 	uint32_t stack;			     /* of the header, in this image's file */
 	uint32_t guarded;		     /* bits of variants */
 	bool holds_others;		     /* loops within it are counted, too */
@@ -72,11 +73,13 @@ struct sn_patch_words {
 	uint64_t target, rax, arrivals;
 	uint64_t trace_next, trace_units, trace_saved[2];
 	uint64_t visits;
+	uint64_t entered, left, ahead;
 	/* not read by copies */
 	struct sn_trace_context *traces;   /* NULL: nothing is recorded */
 	struct sn_caller_context *callers; /* NULL: no call paths */
 };
 _Static_assert(offsetof(struct sn_patch_words, visits) == SN_PLAN_WORD_VISITS, "as planned");
+_Static_assert(offsetof(struct sn_patch_words, ahead) == SN_PLAN_WORD_AHEAD, "as planned");
 extern __thread struct sn_patch_words sn_patch_words __attribute__((tls_model("initial-exec")));
 
 /* setup_patch.c */

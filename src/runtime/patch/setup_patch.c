@@ -111,6 +111,7 @@ static void note_module(const struct sn_place *module)
 			.header_load_addr = module->info->dlpi_addr + from->header_link_addr,
 			.step = from->counting == SN_PLAN_COUNT_INDUCTION ? from->step : 0,
 			.guarded = from->guarded,
+			.clean_step = from->clean_step,
 			.holds_others = from->holds_others != 0,
 			.has_blocks = from->counting == SN_PLAN_COUNT_BLOCKS,
 			.recorder = from->recorder ? module->code + from->recorder : 0,

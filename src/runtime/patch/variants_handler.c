@@ -589,10 +589,16 @@ bool sn_variant_end(struct sn_record_instances *record, const struct sn_patch_ti
 uint64_t sn_variant_arrivals(const struct sn_record_instances *record)
 {
 	struct sn_variant_context *context = sn_patch_words.context;
+	int64_t step = sn_patches.loops[record->loop].clean_step;
 	const struct sn_variant_loop *state;
 
 	if (!context || record->step)
 		return 0;
 	state = &sn_variant_loops(context)[record->loop];
-	return state->is_clean ? sn_patch_words.arrivals - state->arrivals : 0;
+	if (!state->is_clean)
+		return 0;
+	if (!step)
+		return sn_patch_words.arrivals - state->arrivals;
+	return (uint64_t)((int64_t)(sn_patch_words.left - sn_patch_words.entered) / step) +
+	       sn_patch_words.ahead;
 }

@@ -56,6 +56,33 @@ ASSEMBLED("in_a_loop_in_it", "push %rbx\n"
 			     "pop %rbx\n"
 			     "ret");
 
+/* rbx and rbp move by another step on the way without a call */
+ASSEMBLED("steps_on_two_ways", "push %rbx\n"
+			       "push %rbp\n"
+			       "mov %rdi, %rbx\n"
+			       "mov %rsi, %rbp\n"
+			       "1: mulsd (%rbp), %xmm0\n"
+			       "test $1023, %ebx\n"
+			       "jne 2f\n"
+			       "call is_called\n"
+			       "mov %rbp, %rdi\n"
+			       "jmp 3f\n"
+			       "2: test $1, %ebx\n"
+			       "je 3f\n"
+			       "add $8, %rbp\n"
+			       "sub $1, %rbx\n"
+			       "3: sub $1, %rbx\n"
+			       "add $8, %rbp\n"
+			       "test %rbx, %rbx\n"
+			       "jg 1b\n"
+			       "pop %rbp\n"
+			       "pop %rbx\n"
+			       "ret");
+ASSEMBLED("without_a_call", "1: mulsd (%rsi), %xmm0\n"
+			    "sub $1, %rdi\n"
+			    "jne 1b\n"
+			    "ret");
+
 static void judge(const char *name, uint32_t loop, const char **why)
 {
 	struct assembled a = assembled_open(name);
@@ -190,6 +217,34 @@ TEST(no_variant_has_the_call_or_what_is_behind_it)
 	}
 	CHECK_INT(jumps, 2 + SN_VARIANT_DISTANCES);
 	sn_text_free(&bytes);
+}
+
+static bool counts_arrivals(const struct sn_plan *plan)
+{
+	for (uint32_t i = 0; i < plan->header->relocation_count; i++)
+		if (plan->relocations[i].kind == SN_PLAN_THREAD &&
+		    plan->relocations[i].addend == SN_PLAN_WORD_ARRIVALS)
+			return true;
+	return false;
+}
+
+static void check_clean_step(const char *name, int64_t step, bool counts)
+{
+	struct sn_text bytes = { 0 };
+	struct sn_plan plan = plan_of(name, &bytes);
+
+	CHECK_INT(plan.loops[0].clean_step, step);
+	CHECK(counts_arrivals(&plan) == counts);
+	sn_text_free(&bytes);
+}
+
+TEST(a_register_tells_the_iterations_of_orig_until_it_calls)
+{
+	check_clean_step("on_one_way", -1, false);
+	check_clean_step("in_a_loop_in_it", 0, true);
+	check_clean_step("steps_on_two_ways", 0, true);
+	/* the copy that counts has one itself */
+	check_clean_step("without_a_call", 0, false);
 }
 
 TEST(no_variant_lays_arguments_on_the_stack)
