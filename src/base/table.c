@@ -33,6 +33,26 @@ void sn_table_add_row(struct sn_table *table)
 	table->row_count++;
 }
 
+size_t sn_table_leave_out(struct sn_table *table,
+			  bool (*is_left_out)(const struct sn_table *table, size_t row,
+					      void *context),
+			  void *context)
+{
+	size_t n = table->column_count, kept = 0;
+
+	for (size_t row = 0; row < table->row_count; row++) {
+		if (is_left_out(table, row, context))
+			continue;
+		if (kept < row)
+			memcpy(&table->cells.items[kept * n], &table->cells.items[row * n],
+			       n * sizeof(*table->cells.items));
+		kept++;
+	}
+	table->row_count = kept;
+	table->cells.count = kept * n;
+	return kept;
+}
+
 static struct sn_cell *cell_of_last_row(struct sn_table *table, size_t column)
 {
 	return &table->cells.items[table->cells.count - table->column_count + column];

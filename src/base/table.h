@@ -69,8 +69,8 @@ struct sn_table_view {
 	const char *whole_column; /* text: "a" or "a,b", what is never cut; NULL: none */
 	bool without_header;	  /* CSV: more rows of a table begun before */
 	unsigned width;		  /* text: columns of the terminal; 0: ask it, else 100 */
-	/* text: nobody asked for these columns; on a terminal, figures that it has no room for go,
-	 * from the right, and the foot says which */
+	/* text: nobody asked for these columns; texts that no row has go, and on a terminal figures that it has no
+	 * room for, from the right, and the foot says which */
 	bool may_leave_out;
 };
 
@@ -84,6 +84,12 @@ void sn_table_set_text(struct sn_table *table, size_t column,
 void sn_table_set_depth(struct sn_table *table, size_t column, unsigned depth);
 void sn_table_set_int(struct sn_table *table, size_t column, int64_t value);
 void sn_table_set_real(struct sn_table *table, size_t column, double value); /* NaN: unknown */
+
+/** Takes the rows out that `is_left_out` names; the others keep their order. Gives how many are left. */
+size_t sn_table_leave_out(struct sn_table *table,
+			  bool (*is_left_out)(const struct sn_table *table, size_t row,
+					      void *context),
+			  void *context);
 
 /** Writes the table. SN_ERR_USAGE for an unknown column or a filter that does not parse. For JSON,
  *  `extra` (may be NULL) writes members of its own before "rows". */

@@ -125,6 +125,7 @@ struct extent {
 	size_t width;
 	size_t least; /* texts are cut to no less */
 	bool is_left_out, is_whole;
+	bool is_empty; /* left out, and not told of: no row has it */
 };
 
 static bool column_is_text(const struct sn_table *table, const struct sn_table_selection *sel,
@@ -133,18 +134,33 @@ static bool column_is_text(const struct sn_table *table, const struct sn_table_s
 	return sn_cell_kind_is_text(table->columns[sel->columns[i]].kind);
 }
 
+static bool is_known_anywhere(const struct sn_table *table, const struct sn_table_selection *sel,
+			      size_t i)
+{
+	for (size_t r = 0; r < sel->row_count; r++)
+		if (sn_table_cell(table, sel->rows[r], sel->columns[i])->is_known)
+			return true;
+	return false;
+}
+
+/* Texts that no row has take no room. An unknown number stays: that it is not known says something. */
+static void leave_out_empty(const struct sn_table *table, const struct sn_table_selection *sel,
+			    struct extent *extents)
+{
+	for (size_t i = 1; i < sel->column_count && sel->row_count; i++)
+		extents[i].is_left_out = extents[i].is_empty =
+			column_is_text(table, sel, i) && !is_known_anywhere(table, sel, i);
+}
+
 /* The order in which columns are left out that a terminal has no room for. Columns that say nothing
  * go first, then all that is no name, but for the share that rows stand by. */
 static bool may_go(const struct sn_table *table, const struct sn_table_selection *sel,
 		   const struct sn_table_view *view, size_t i, bool is_empty_asked)
 {
 	const char *key = table->columns[sel->columns[i]].key;
-	bool is_known = false;
 
-	for (size_t r = 0; r < sel->row_count && !is_known; r++)
-		is_known = sn_table_cell(table, sel->rows[r], sel->columns[i])->is_known;
 	if (is_empty_asked)
-		return !is_known;
+		return !is_known_anywhere(table, sel, i);
 	return (!column_is_text(table, sel, i) || !strcmp(key, "interval") ||
 		!strcmp(key, "role")) &&
 	       !(view->share_column && !strcmp(key, view->share_column));
@@ -157,9 +173,11 @@ static void leave_out(const struct sn_table *table, const struct sn_table_select
 	size_t total = 0;
 
 	for (size_t i = 0; i < sel->column_count; i++)
-		total += 2 + (column_is_text(table, sel, i) && extents[i].least < extents[i].width
-				      ? extents[i].least
-				      : extents[i].width);
+		if (!extents[i].is_left_out)
+			total += 2 + (column_is_text(table, sel, i) &&
+						      extents[i].least < extents[i].width
+					      ? extents[i].least
+					      : extents[i].width);
 	for (int pass = 0; pass < 2; pass++)
 		for (size_t i = sel->column_count; i-- > 1 && total > limit + 2;) {
 			if (extents[i].is_left_out || !may_go(table, sel, view, i, !pass))
@@ -175,7 +193,7 @@ static void write_left_out(const struct sn_table *table, const struct sn_table_s
 	struct sn_text names = { 0 };
 
 	for (size_t i = 0; i < sel->column_count; i++) {
-		if (!extents[i].is_left_out)
+		if (!extents[i].is_left_out || extents[i].is_empty)
 			continue;
 		sn_text_add(&names, names.length ? ", " : "");
 		sn_table_heading_add(&table->columns[sel->columns[i]], &names);
@@ -304,6 +322,8 @@ void sn_table_write_text(const struct sn_table *table, const struct sn_table_sel
 	for (size_t i = 0; i < n; i++)
 		extents[i].is_whole =
 			is_listed(view->whole_column, table->columns[sel->columns[i]].key);
+	if (view->may_leave_out)
+		leave_out_empty(table, sel, extents);
 	if (view->may_leave_out && isatty(fileno(out)))
 		leave_out(table, sel, view, extents, limit);
 	fit_columns(table, sel, extents, limit);

@@ -65,6 +65,7 @@ static int campaign_status(const struct sn_args *args)
 		status_head(campaign, is_held, &table);
 	if (!sn_args_value(args, "top"))
 		view.top = 0;
+	view.may_leave_out = !view.columns;
 	if (view.format == SN_FORMAT_JSON && !view.filter && !view.sort && !view.top)
 		status = status_json(campaign, &table, &view);
 	else

@@ -23,6 +23,8 @@
 #include "report/campaigns/campaign.h"
 #include "report/json/json.h"
 #include "report/xlsx/xlsx.h"
+#include "views/compile.h"
+#include "views/of_campaign.h"
 #include "wire/variants.h"
 
 static const struct sn_option report_options[] = {
@@ -219,14 +221,34 @@ static sn_status campaign_workbook(const struct sn_campaign_page *page, const ch
 	return status;
 }
 
+/* How units were compiled, where a run is done. A page leaves out what nobody need see. */
+static sn_status compile_read(struct sn_campaign_page *page, bool tidies, struct sn_table *out,
+			      struct sn_text *left_out, struct sn_error *err)
+{
+	size_t first;
+	sn_status status = sn_view_of_campaign(sn_view_find("compile"), page->read->campaign->path,
+					       out, &first, err);
+
+	if (status == SN_ERR_NO_DATA)
+		return SN_OK;
+	if (status != SN_OK)
+		return status;
+	if (tidies)
+		sn_compile_tidy(out, first, left_out);
+	page->compile = out;
+	page->compile_left_out = left_out->chars;
+	return SN_OK;
+}
+
 static sn_status campaign_write(const struct sn_args *args, struct sn_scaling_campaign *read,
 				struct sn_error *err)
 {
 	struct sn_campaign_page page = { .read = read, .version = SN_VERSION };
 	const char *wanted = sn_args_value(args, "output");
 	const char *format = sn_args_value(args, "format");
-	struct sn_text path = { 0 };
-	struct sn_table runs;
+	bool is_workbook = format && !strcmp(format, "xlsx");
+	struct sn_text path = { 0 }, left_out = { 0 };
+	struct sn_table runs, compile = { 0 };
 	struct stat file;
 	sn_status status;
 
@@ -235,14 +257,19 @@ static sn_status campaign_write(const struct sn_args *args, struct sn_scaling_ca
 		sn_text_add(&path, wanted);
 	else
 		sn_archive_page_path(read->campaign->path, "report.html", &path);
+	status = compile_read(&page, !is_workbook, &compile, &left_out, err);
+	if (status != SN_OK)
+		goto out;
 	sn_campaign_status(read->campaign, sn_campaign_holder(read->campaign->path) > 0, &runs);
 	page.runs = &runs;
-	status = format && !strcmp(format, "xlsx")
-			 ? campaign_workbook(&page, path.chars, err)
-			 : sn_report_write_campaign(&page, path.chars, err);
+	status = is_workbook ? campaign_workbook(&page, path.chars, err)
+			     : sn_report_write_campaign(&page, path.chars, err);
 	if (status == SN_OK && !stat(path.chars, &file))
 		printf("%s (%.1f MB)\n", path.chars, (double)file.st_size / 1e6);
 	sn_table_free(&runs);
+	sn_table_free(&compile);
+out:
+	sn_text_free(&left_out);
 	sn_text_free(&path);
 	return status;
 }

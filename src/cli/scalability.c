@@ -144,6 +144,7 @@ static sn_status scalability(const struct sn_args *args, struct sn_error *err)
 		return err->status;
 	}
 	sn_scaling_table(&s, &table);
+	view.may_leave_out = !view.columns;
 	if (view.format == SN_FORMAT_TEXT)
 		head_print(&s);
 	status = sn_table_write(&table, &view, stdout, extra_write, &s, err);

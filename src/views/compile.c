@@ -85,6 +85,7 @@ enum {
 	C_GAIN_SOURCE,
 	C_GAIN_FROM,
 	C_BRINGS,
+	C_OWN,
 };
 
 static const struct sn_column compile_columns[] = {
@@ -102,6 +103,7 @@ static const struct sn_column compile_columns[] = {
 	{ "options_source", NULL, SN_CELL_TEXT, 0 },
 	{ "options_from", NULL, SN_CELL_TEXT, 0 },
 	{ "options_bring", "they bring", SN_CELL_TEXT, 0 },
+	{ "own_code", NULL, SN_CELL_BOOL, 0 },
 };
 
 /* "GNU C17 12.2.0 -O2 ..." begins with the compiler. */
@@ -210,7 +212,10 @@ static double *highest_gains(const struct sn_view_input *input, const struct par
 static void part_row(const struct sn_view_input *input, struct sn_table *table,
 		     const struct part *part, double highest_gain)
 {
+	const struct sn_module *module = &input->profile->experiment->modules.items[part->module];
+
 	sn_table_add_row(table);
+	sn_table_set_int(table, C_OWN, sn_module_class_is_chosen(sn_module_class_of(module)));
 	sn_table_set_text(table, C_MODULE,
 			  sn_program_module_name(input->profile->program, part->module));
 	if (part->unit)
@@ -250,6 +255,64 @@ static sn_status compile_fill(const struct sn_view_input *input, struct sn_table
 	return SN_OK;
 }
 
+/* ---- for people ---- */
+
+/* Less time than this is not worth a look; a gain below this is none. */
+static const double share_least = 0.01, gain_least = 1.005;
+
+static double real_at(const struct sn_cell *cell)
+{
+	return cell->is_known ? cell->real : NAN;
+}
+
+/* Comparisons are false where something is not known. */
+static bool is_minor(const struct sn_table *table, size_t row, void *context)
+{
+	const size_t *first = context;
+	const struct sn_cell *cells = &table->cells.items[row * table->column_count + *first];
+
+	if (real_at(&cells[C_SHARE]) < share_least)
+		return true;
+	return !cells[C_OWN].integer && !(real_at(&cells[C_GAIN]) >= gain_least) &&
+	       !(real_at(&cells[C_GAIN_HIGH]) >= gain_least);
+}
+
+static size_t count_minor(const struct sn_table *table, size_t first)
+{
+	size_t count = 0;
+
+	for (size_t row = 0; row < table->row_count; row++)
+		count += is_minor(table, row, &first);
+	return count;
+}
+
+/* Of options that nobody has written down none is known to be missing. */
+static void tell_unrecorded(struct sn_table *table, size_t first)
+{
+	for (size_t row = 0; row < table->row_count; row++) {
+		struct sn_cell *cells = &table->cells.items[row * table->column_count + first];
+
+		if (!cells[C_OPTIONS].is_known && !cells[C_MISSING].is_known)
+			cells[C_MISSING] =
+				(struct sn_cell){ .is_known = true, .text = "? (not recorded)" };
+	}
+}
+
+void sn_compile_tidy(struct sn_table *table, size_t first, struct sn_text *sentence)
+{
+	size_t count = count_minor(table, first);
+
+	tell_unrecorded(table, first);
+	if (!count || count == table->row_count)
+		return;
+	sn_table_leave_out(table, is_minor, &first);
+	sn_text_addf(
+		sentence,
+		"Left out: %zu row%s of less than 1 %% of the CPU time, or of libraries that no "
+		"option would make faster: 'sonde show compile --all' has them",
+		count, count == 1 ? "" : "s");
+}
+
 static const struct sn_explanation compile_words[] = {
 	{ "unit_file", "text",
 	  "The source file that was compiled, as given to the compiler; none where the module has no "
@@ -278,6 +341,10 @@ static const struct sn_explanation compile_words[] = {
 	  "options_speedup" },
 	{ "options_bring", "text", "'options_speedup', its bounds and where it is from, in words.",
 	  "options_speedup" },
+	{ "own_code", "yes or no",
+	  "Whether the module is the program, a library of its own, or one of the system that does the program's work, not the C "
+	  "library, the loader or a runtime.",
+	  NULL },
 	{ "options", "text",
 	  "How the unit was compiled, as far as the compiler has written it down: gcc does with -g, "
 	  "clang with -grecord-command-line. Empty: not recorded.",
@@ -300,4 +367,5 @@ const struct sn_view sn_view_compile = {
 	.is_in_report = true,
 	.takes_campaign = true,
 	.fill = compile_fill,
+	.tidy = sn_compile_tidy,
 };

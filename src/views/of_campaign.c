@@ -35,7 +35,7 @@ struct sheet {
 	const struct sn_view *view;
 	const struct sn_analysis_options *options;
 	struct sn_campaign *campaign;
-	struct sn_column *columns;
+	struct sn_column *columns; /* of the table's arena */
 	struct sn_table table;
 	SN_VEC(struct member) members;
 	bool is_filtered;
@@ -491,12 +491,12 @@ static void reasons_put(const struct sheet *s, FILE *out)
 	sn_table_free(&rows);
 }
 
-static sn_status table_put(const struct sheet *s, struct sn_table_view *how, FILE *out,
+static sn_status table_put(struct sheet *s, struct sn_table_view *how, FILE *out,
 			   struct sn_error *err)
 {
-	bool is_turned = s->view->put_below && how->format == SN_FORMAT_TEXT && !how->columns &&
-			 !how->filter && !how->sort;
-	struct sn_text columns = { 0 }, schema = { 0 };
+	bool is_plain = how->format == SN_FORMAT_TEXT && !how->columns && !how->filter;
+	bool is_turned = s->view->put_below && is_plain && !how->sort;
+	struct sn_text columns = { 0 }, schema = { 0 }, left_out = { 0 };
 	sn_status status;
 
 	sn_text_addf(&schema, "sonde.campaign-%s/1", s->view->name);
@@ -514,8 +514,13 @@ static sn_status table_put(const struct sheet *s, struct sn_table_view *how, FIL
 			"%s: one run of each configuration ('--format json' names it); elapsed and cpu are means over "
 			"all of its runs\n",
 			sn_campaign_given_path(s->campaign));
+	if (s->view->tidy && is_plain && how->top)
+		s->view->tidy(&s->table, OWN_COLUMNS, &left_out);
 	status = is_turned ? turned_put(s, how, out, err)
 			   : sn_table_write(&s->table, how, out, NULL, NULL, err);
+	if (status == SN_OK && left_out.length)
+		fprintf(out, "%s\n", left_out.chars);
+	sn_text_free(&left_out);
 	if (status == SN_OK && is_turned)
 		reasons_put(s, out);
 	how->columns = how->schema = NULL;
@@ -533,8 +538,34 @@ static void sheet_free(struct sheet *s)
 	}
 	sn_vec_free(&s->members);
 	sn_table_free(&s->table);
-	free(s->columns);
 	sn_campaign_free(s->campaign);
+}
+
+/* Reads the runs; what it has opened is freed by sheet_free, also where it fails. */
+static sn_status sheet_read(struct sheet *s, const char *campaign, struct sn_error *err)
+{
+	const struct sn_view *view = s->view;
+	sn_status status = sn_campaign_open(campaign, &s->campaign, err);
+
+	if (status != SN_OK)
+		return status;
+	sn_table_init(&s->table, NULL, OWN_COLUMNS + view->column_count);
+	s->columns = sn_arena_array(&s->table.arena, struct sn_column, s->table.column_count);
+	memcpy(s->columns, own_columns, sizeof(own_columns));
+	memcpy(s->columns + OWN_COLUMNS, view->columns, view->column_count * sizeof(*s->columns));
+	s->table.columns = s->columns;
+	for (uint32_t c = 0; c < sn_campaign_configuration_count(s->campaign); c++)
+		member_add(s, c);
+	if (!s->members.count)
+		return sn_error_set(err, SN_ERR_NO_DATA,
+				    "no run of '%s' is done: 'sonde campaign status %s' says why",
+				    campaign, campaign);
+	status = members_read(s, err);
+	if (status == SN_OK && !strcmp(view->name, "global"))
+		means_set(s);
+	if (status == SN_OK && !strcmp(view->name, "compile"))
+		status = gains_set(s, err);
+	return status;
 }
 
 sn_status sn_view_show_campaign(const struct sn_view *view, const char *campaign,
@@ -542,28 +573,25 @@ sn_status sn_view_show_campaign(const struct sn_view *view, const char *campaign
 				struct sn_table_view *how, FILE *out, struct sn_error *err)
 {
 	struct sheet s = { .view = view, .options = options };
-	sn_status status = sn_campaign_open(campaign, &s.campaign, err);
+	sn_status status = sheet_read(&s, campaign, err);
 
-	if (status != SN_OK)
-		return status;
-	s.columns = sn_alloc_zeroed(OWN_COLUMNS + view->column_count, sizeof(*s.columns));
-	memcpy(s.columns, own_columns, sizeof(own_columns));
-	memcpy(s.columns + OWN_COLUMNS, view->columns, view->column_count * sizeof(*s.columns));
-	sn_table_init(&s.table, s.columns, OWN_COLUMNS + view->column_count);
-	for (uint32_t c = 0; c < sn_campaign_configuration_count(s.campaign); c++)
-		member_add(&s, c);
-	if (!s.members.count)
-		status = sn_error_set(err, SN_ERR_NO_DATA,
-				      "no run of '%s' is done: 'sonde campaign status %s' says why",
-				      campaign, campaign);
-	if (status == SN_OK)
-		status = members_read(&s, err);
-	if (status == SN_OK && !strcmp(view->name, "global"))
-		means_set(&s);
-	if (status == SN_OK && !strcmp(view->name, "compile"))
-		status = gains_set(&s, err);
 	if (status == SN_OK)
 		status = table_put(&s, how, out, err);
+	sheet_free(&s);
+	return status;
+}
+
+sn_status sn_view_of_campaign(const struct sn_view *view, const char *campaign,
+			      struct sn_table *out, size_t *first, struct sn_error *err)
+{
+	struct sheet s = { .view = view };
+	sn_status status = sheet_read(&s, campaign, err);
+
+	if (status == SN_OK) {
+		*out = s.table;
+		*first = OWN_COLUMNS;
+		s.table = (struct sn_table){ 0 };
+	}
 	sheet_free(&s);
 	return status;
 }

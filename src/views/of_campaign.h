@@ -16,4 +16,9 @@ sn_status sn_view_show_campaign(const struct sn_view *view, const char *campaign
 				const struct sn_analysis_options *options,
 				struct sn_table_view *how, FILE *out, struct sn_error *err);
 
+/** Gives the same rows, all of them, as a table that the caller frees, in which the view's columns begin at `first`.
+ * Errors: the same. */
+sn_status sn_view_of_campaign(const struct sn_view *view, const char *campaign,
+			      struct sn_table *out, size_t *first, struct sn_error *err);
+
 #endif

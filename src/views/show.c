@@ -249,7 +249,7 @@ static sn_status rows_write(const struct sn_view *view, const struct sn_view_inp
 			    struct sn_table_view *how, FILE *out, struct sn_error *err)
 {
 	struct beside_rows beside = { view, input, NULL };
-	struct sn_text reason = { 0 };
+	struct sn_text reason = { 0 }, left_out = { 0 };
 	struct sn_table table;
 	sn_status status;
 
@@ -258,6 +258,8 @@ static sn_status rows_write(const struct sn_view *view, const struct sn_view_inp
 		return pieces_write(view, input, how, out, err);
 	sn_table_init(&table, view->columns, view->column_count);
 	status = view->fill(input, &table, err);
+	if (status == SN_OK && view->tidy && input->leaves_out_zeros)
+		view->tidy(&table, 0, &left_out);
 	if (status == SN_OK && !sn_table_rows_shown(&table, how)) {
 		sn_view_why_empty(view, input, &table, how, &reason);
 		beside.why_empty = reason.chars;
@@ -267,6 +269,9 @@ static sn_status rows_write(const struct sn_view *view, const struct sn_view_inp
 	if (status == SN_OK && beside.why_empty)
 		status = sn_view_tell_empty(view, input, beside.why_empty, err);
 	sn_text_free(&reason);
+	if (status == SN_OK && left_out.length)
+		fprintf(out, "%s\n", left_out.chars);
+	sn_text_free(&left_out);
 	if (status == SN_OK)
 		tell_unfiltered(view, input->profile, how->format, out);
 	if (status == SN_OK && how->format == SN_FORMAT_TEXT) {

@@ -136,6 +136,10 @@ struct sn_view {
 	 * (empty.h says what all views have in common); NULL: it knows no more */
 	void (*why_empty)(const struct sn_view_input *input, struct sn_text *out);
 
+	/* for people, unless all rows are asked for: leaves rows out that they need not see, and adds a sentence that
+	 * says so; the view's columns begin at `first`. NULL: the view has no such rows */
+	void (*tidy)(struct sn_table *table, size_t first, struct sn_text *sentence);
+
 	/* further members of the JSON object, and lines below the text; NULL: none */
 	void (*write_members)(const struct sn_view_input *input, struct sn_json *json);
 	void (*put_foot)(const struct sn_view_input *input, FILE *out);

@@ -106,6 +106,42 @@ t.check('Least elapsed time: \'<i>small</i>\'' in words and words.index('Least e
 t.check('>efficiency</button>' in page and '>efficiency</button>' not in work and '>CPU time</button>' in work,
         'where each configuration is its own reference no cell says that its efficiency is 1')
 
+# ---- two things of several numbers of threads: groups of columns, and each run ----
+with open('groups.ini', 'w') as out:
+    out.write(f'[campaign]\nrepeat = 2\n[default]\nprogram = {app}\n'
+              '[configuration "<i>a</i>"]\narguments = 3000000\n[configuration "b"]\narguments = 6000000\n[sweep]\nthreads = 1, 2\n')
+t.run('campaign', 'run', 'groups.ini', '-o', 'groups', timeout=300)
+t.run('report', 'groups')
+groups = open('groups/report.html').read()
+told_groups = json.loads(t.run('scalability', 'groups', '--format', 'json').stdout)
+heads = re.findall(r'<div class="scroll heat efficiencies"><table><thead>(.*?)</thead>', groups, flags=re.S)
+t.equal([re.findall(r'colspan="(\d)">(.*?)</th>', head) for head in heads],
+        [[('2', '&lt;i&gt;a&lt;/i&gt;: threads'), ('2', 'b: threads'), ('1', '1'), ('1', '2'), ('1', '1'), ('1', '2')]] * 2,
+        'columns stand in groups')
+heads = re.findall(r'<div class="scroll heat efficiencies"><table><thead>(.*?)</thead>', page, flags=re.S)
+t.check(all('rowspan' not in head for head in heads), 'where there is one group it has no name', heads)
+t.check('What differs' in groups and 'Least elapsed time' in groups, 'and all configurations are compared')
+loop = next(r for r in told_groups['rows'] if r['kind'] == 'loop')
+mine = [r for r in told_groups['rows'] if r['kind'] == 'loop' and (r['name'], r['function']) == (loop['name'], loop['function'])]
+figures = dict(re.findall(r'<a href="#loop-0-(\d)"[^>]*>[^<]*</a><small data-f="([^"]*)">', groups))
+t.check(len(figures) == 4 and all(len(f.split('|')) == 6 and len(f.split('|')[0].split(' · ')) == 2 for f in figures.values()),
+        'a cell has the figures of each run', figures)
+
+
+def mean_of(words):
+    return sum(float(w) for w in words.split(' · ')) / 2
+
+
+t.check(all(abs(mean_of(figures[str(k)].split('|')[3].replace(' %', '')) - 100 * r['share']) < 5 for k, r in enumerate(mine)),
+        'which are its configuration\'s', mine, figures)
+run_columns = {name: re.search(r'id="runs".*?<thead>(.*?)</thead>', text, flags=re.S).group(1) for name, text in (('page', page), ('groups', groups))}
+t.check('reason' in run_columns['page'] and 'reason' not in run_columns['groups'] and 'attempt' not in run_columns['groups'],
+        'a column that no run has a use for is left out', run_columns)
+first_run = json.loads(t.run('campaign', 'status', 'groups', '--format', 'json').stdout)['runs'][0]['experiment']
+t.run('report', 'groups/' + first_run)
+t.run('report', 'groups')
+t.check(f'<a href="{first_run}/report.html">{first_run}</a>' in open('groups/report.html').read(), 'a run links to its page, once there is one')
+
 
 def wide(page):
     return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
@@ -142,6 +178,19 @@ with browser.Browser() as chrome:
             " rows[r.top] = Math.max(rows[r.top] || 0, r.right); } const all = document.querySelector('.tiles').getBoundingClientRect();"
             " return Math.max(...Object.values(rows).map((right) => all.right - right)); })()")
     t.check(shown.evaluate(gaps) <= 3, 'each row of the title strip is full', shown.evaluate(gaps))
+    grouped = chrome.open('file://' + os.path.abspath('groups/report.html'))
+    grouped.wait("document.body.dataset.ready === 'campaign'")
+    small = "[...document.querySelectorAll('.heat small')].filter((e) => e.getClientRects().length).length"
+    t.equal(grouped.evaluate(small), 0, 'runs are folded at first')
+    grouped.evaluate("document.querySelector('.each').click()")
+    t.check(grouped.evaluate(small) >= 4, 'a button shows them', grouped.evaluate(small))
+    grouped.evaluate("document.querySelectorAll('.switch button')[3].click()")
+    t.equal(grouped.evaluate("document.querySelector('.heat small').textContent"), figures['0'].split('|')[3], 'with the figure that is chosen')
+    table = "document.querySelector('.efficiencies')"
+    for width in (800, 1400):
+        grouped.size(width, 900)
+        t.check(wide(grouped) <= 0 and grouped.evaluate(f'{table}.scrollWidth - {table}.clientWidth') <= 0, f'four columns have room ({width})')
+    t.equal(grouped.errors, [], 'and no errors')
     of_run = chrome.open('file://' + os.path.abspath(f'c/{first}/report.html') + '#/loop/' + rows[0]['loop'])
     of_run.wait("document.body.dataset.ready === 'loop'")
     panel = "[...document.querySelectorAll('.panel')].find((e) => e.querySelector('h2')?.textContent.startsWith('Scaling'))"

@@ -1,5 +1,7 @@
 """sonde show global and show compile of a campaign: rows of each configuration, means of times, what missing options bring."""
+import html
 import json
+import re
 
 from sonde_test import Test
 
@@ -82,6 +84,28 @@ t.check(units['full']['options_speedup'] is None and units['more data']['options
         'nothing is missing where all options are there', units['full'])
 text = t.run('show', 'compile', 'c').stdout
 t.check('measured: full' in text and 'they bring' in text, 'and told in the text', text)
+shown_rows = [r for r in told['rows'] if r['share'] >= 0.01 and
+              (r['own_code'] or (r['options_speedup'] or 0) >= 1.005 or (r['options_speedup_high'] or 0) >= 1.005)]
+left_out = len(told['rows']) - len(shown_rows)
+lines = [line for line in text.splitlines() if line.startswith(tuple(names))]
+t.check(len(lines) == len(shown_rows) and (not left_out or f'Left out: {left_out} row' in text),
+        'units without time or gain are left out, and counted', text, told['rows'])
+text = t.run('show', 'compile', 'c', '--all').stdout
+t.check(sum(line.startswith(tuple(names)) for line in text.splitlines()) == len(told['rows']) and 'Left out' not in text,
+        '--all has them', text)
+t.check(all(r['own_code'] == (r['module'] == 'x') for r in told['rows'] if not r['module'].startswith('[')), 'which is own code is told', told['rows'])
+done = t.run('report', 'c', '-o', 'c.html')
+page = html.unescape(re.sub(r'<(script|style).*?</\1>', '', open('c.html').read(), flags=re.S))
+section = page[page.index('id="compiled"'):page.index('id="runs"')]
+of_units = re.findall(r'<tr><td class="first"><bdi>(.*?)</bdi>.*?</tr>', section, flags=re.S)
+words = re.sub(r'\s+', ' ', re.sub(r'<[^>]+>', ' ', section))
+ways = {(r['module'], r['unit_file'], r['compiler'], r['options'], r['compiled_without']) for r in shown_rows}
+t.check(len(of_units) == len(ways) and of_units.count('x.c') == 2, 'the page has each unit once for each way it was compiled', of_units, ways)
+row = units['plain']
+t.check('measured: full' in words and f"{row['options_speedup']:.2f}x" in words and 'full more data' in words and
+        '-O3, -march=native' in words and '-fno-tree-vectorize' in words,
+        'with what is missing, what it brings, and the configurations', words)
+t.check('ld-linux' not in words, 'without those that nobody need see', words)
 alone = {r['unit_file']: r for r in json.loads(t.run('show', 'compile', 'c/' + shown['plain'], '--arch', 'zen5', '--format', 'json').stdout)['rows']}
 row = alone['x.c']
 whole = {r['metric']: r for r in json.loads(t.run('show', 'global', 'c/' + shown['plain'], '--arch', 'zen5', '--format', 'json').stdout)['rows']}

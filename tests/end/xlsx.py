@@ -91,7 +91,7 @@ done = t.run('report', 'c', '--format', 'xlsx', '-o', 'c.xlsx')
 t.check(done.returncode == 0 and done.stderr == '', 'a campaign makes a workbook, too', done.stderr)
 t.equal(t.run('report', 'c', '--format', 'xlsx').returncode, 2, 'which needs a name')
 book = json.loads(t.command(python, '-c', READER, 'c.xlsx').stdout)
-t.equal(list(book), ['Runs', 'Scalability', 'Laws', 'Compare', 'Provenance'], 'its sheets')
+t.equal(list(book), ['Runs', 'Scalability', 'Laws', 'Compare', 'Compile', 'Provenance'], 'its sheets')
 
 
 def dicts(sheet):
@@ -112,6 +112,10 @@ told = json.loads(t.run('diff', 'c', '--format', 'json').stdout)
 wanted = [dict(cell, name=row['name'], kind=row['kind']) for row in told['rows'] for cell in row['cells']]
 got = dicts('Compare')
 t.check(len(got) == len(wanted) > 0 and all(same(g, w) for g, w in zip(got, wanted)), 'Compare is that of diff', got[:1], wanted[:1])
+wanted = json.loads(t.run('show', 'compile', 'c', '--format', 'json').stdout)['rows']
+got = dicts('Compile')
+t.check(len(got) == len(wanted) > 0 and all(same(g, {k: v for k, v in w.items() if k != 'own_code'}) for g, w in zip(got, wanted)),
+        'Compile is that of show compile', got[:1], wanted[:1])
 fits = json.loads(t.run('scalability', 'c', '--format', 'json').stdout)['fits']
 wanted = [(f['kind'], f['name'], f['reason']) for f in fits if f['model'] or f['kind'] == 'application']
 rows = [(r['kind'], r['name'], r['reason']) for r in dicts('Laws')]

@@ -356,6 +356,8 @@ static void row_set(const struct builder *b, const struct subject *s, struct sn_
 	row->repeats = b->repeats[c];
 	row->time_s = mean_of(b, s->time_s, c);
 	row->cpu_s = mean_of(b, s->cpu_s, c);
+	row->member_time_s = s->time_s;
+	row->member_cpu_s = s->cpu_s;
 	row->share = row->cpu_s / mean_of(b, b->subjects.items[0].cpu_s, c);
 	row->ideal_speedup = b->options->is_weak ? 1 : n / n_r;
 	row->speedup = row->time_s > 0 && time_r > 0 ? time_r / row->time_s : NAN;

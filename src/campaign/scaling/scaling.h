@@ -33,8 +33,10 @@ struct sn_scaling_row {
 	uint32_t configuration, reference;    /* numbers */
 	double workers;
 	uint32_t repeats;
-	double time_s, cpu_s;			   /* means over the runs */
-	double time_low_s, time_high_s;		   /* 95 % interval of the mean; NaN: one run */
+	double time_s, cpu_s; /* means over the runs */
+	const double *member_time_s,
+		*member_cpu_s;		/* by member, of all configurations; the result's */
+	double time_low_s, time_high_s; /* 95 % interval of the mean; NaN: one run */
 	double speedup, ideal_speedup, efficiency; /* NaN: no time */
 	struct sn_interval interval;		   /* of the efficiency, 95 %; NaN: one run */
 	double work, balance;			   /* their product is the efficiency */

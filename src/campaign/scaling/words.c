@@ -271,26 +271,71 @@ bool sn_scaling_add_answer(const struct sn_scaling *scaling,
 	return true;
 }
 
+static bool is_busy_reference(const struct sn_scaling_row *row)
+{
+	return row->configuration == row->reference && row->wait_cpu_share > BUSY;
+}
+
+/* "'a' (56 %), 'b' (62 %) and 3 more" */
+static void references_add(const struct sn_scaling *scaling,
+			   const struct sn_scaling_configuration *configurations, size_t count,
+			   struct sn_text *out)
+{
+	enum { NAMED_MOST = 4 };
+	size_t named = 0;
+
+	for (size_t i = 0; is_application(scaling, i) && named < NAMED_MOST; i++) {
+		const struct sn_scaling_row *row = &scaling->rows.items[i];
+
+		if (!is_busy_reference(row))
+			continue;
+		named++;
+		sn_text_addf(out, "%s'%s' (%.0f %%)",
+			     named == 1	      ? ""
+			     : named == count ? " and "
+					      : ", ",
+			     configurations[row->configuration].name, 100 * row->wait_cpu_share);
+	}
+	if (count > named)
+		sn_text_addf(out, " and %zu more", count - named);
+}
+
 bool sn_scaling_add_warning(const struct sn_scaling *scaling,
 			    const struct sn_scaling_configuration *configurations, size_t *at,
 			    struct sn_text *out)
 {
-	/* where nothing is set against a reference, none is to be trusted */
-	for (; is_application(scaling, *at) && !sn_scaling_is_flat(scaling); ++*at) {
-		const struct sn_scaling_row *row = &scaling->rows.items[*at];
+	const struct sn_scaling_row *first = NULL;
+	size_t count = 0;
 
-		if (row->configuration != row->reference || !(row->wait_cpu_share > BUSY))
+	/* where nothing is set against a reference, none is to be trusted */
+	if (*at || sn_scaling_is_flat(scaling))
+		return false;
+	for (; is_application(scaling, *at); ++*at) {
+		if (!is_busy_reference(&scaling->rows.items[*at]))
 			continue;
+		first = first ? first : &scaling->rows.items[*at];
+		count++;
+	}
+	if (!count)
+		return false;
+	if (count == 1) {
 		sn_text_addf(out,
 			     "The reference '%s' itself waited for a CPU for %.0f %% of its "
-			     "workers' time. What is set against its elapsed time says more of the "
-			     "machine than of the program: run it again while less else runs, or "
-			     "look at loops and functions, which go by CPU time.",
-			     configurations[row->configuration].name, 100 * row->wait_cpu_share);
-		++*at;
-		return true;
+			     "workers' time.",
+			     configurations[first->configuration].name,
+			     100 * first->wait_cpu_share);
+	} else {
+		sn_text_add(out, "The references ");
+		references_add(scaling, configurations, count, out);
+		sn_text_add(out,
+			    " waited for a CPU themselves, for this part of their workers' time.");
 	}
-	return false;
+	sn_text_addf(out,
+		     " What is set against %s elapsed time says more of the machine than of the "
+		     "program: run %s again while less else runs, or look at loops and functions, "
+		     "which go by CPU time.",
+		     count == 1 ? "its" : "their", count == 1 ? "it" : "them");
+	return true;
 }
 
 static void prediction_add(const struct sn_fit_prediction *p, const char *before,
@@ -322,6 +367,16 @@ void sn_scaling_add_law(const struct sn_fit *f, struct sn_text *out)
 		prediction_add(&f->predicted[i], i ? ", " : "; ", out);
 }
 
+/* Whether the list has another application's, without a law for the same reason. */
+static bool is_told(const struct sn_scaling_laws *laws, const struct sn_scaling_fit *fit)
+{
+	for (size_t i = 0; i < laws->count; i++)
+		if (!laws->items[i]->fit.model &&
+		    !strcmp(laws->items[i]->fit.reason, fit->fit.reason))
+			return true;
+	return false;
+}
+
 void sn_scaling_choose_laws(const struct sn_scaling *scaling, struct sn_scaling_laws *out)
 {
 	*out = (struct sn_scaling_laws){ 0 };
@@ -331,7 +386,9 @@ void sn_scaling_choose_laws(const struct sn_scaling *scaling, struct sn_scaling_
 
 		if (!is_loop && fit->kind != SN_SCALING_APPLICATION)
 			continue;
-		if (is_loop && fit->share < LAW_SHARE)
+		if (!fit->fit.model && is_told(out, fit))
+			out->alike++;
+		else if (is_loop && fit->share < LAW_SHARE)
 			out->small++;
 		else if (out->count < SN_LAWS_SHOWN)
 			out->items[out->count++] = fit;
@@ -342,12 +399,15 @@ void sn_scaling_choose_laws(const struct sn_scaling *scaling, struct sn_scaling_
 
 void sn_scaling_add_left_out(const struct sn_scaling_laws *laws, struct sn_text *out)
 {
+	if (laws->alike)
+		sn_text_addf(out, "and %zu more, without a law for the same reason", laws->alike);
 	if (laws->more)
-		sn_text_addf(out, "and %zu more", laws->more);
+		sn_text_addf(out, "%sand %zu more", laws->alike ? "; " : "", laws->more);
 	if (laws->small)
 		sn_text_addf(out, "%s%zu loop%s of less than %.0f %% of the CPU time %s left out",
-			     laws->more ? "; " : "", laws->small, laws->small == 1 ? "" : "s",
-			     100 * LAW_SHARE, laws->small == 1 ? "is" : "are");
+			     laws->more || laws->alike ? "; " : "", laws->small,
+			     laws->small == 1 ? "" : "s", 100 * LAW_SHARE,
+			     laws->small == 1 ? "is" : "are");
 }
 
 static void prediction_write(struct sn_json *json, const struct sn_fit_prediction *p)

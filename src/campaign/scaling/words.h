@@ -20,6 +20,7 @@ struct sn_scaling_laws {
 	const struct sn_scaling_fit *items[SN_LAWS_SHOWN]; /* borrowed */
 	size_t count;
 	size_t more, small; /* left out: for want of room; loops below 1 % of the CPU time */
+	size_t alike; /* left out: of applications without a law, for the reason of one that is there */
 };
 void sn_scaling_choose_laws(const struct sn_scaling *scaling, struct sn_scaling_laws *out);
 /** Adds how many laws were left out and why, without a full stop; nothing if none was. */
@@ -42,7 +43,7 @@ typedef bool sn_scaling_sentence_adder(const struct sn_scaling *scaling,
 
 /** Answers what the campaign asked: of each series one sentence, what more workers bring and why not more. */
 sn_scaling_sentence_adder sn_scaling_add_answer;
-/** Warnings: of each reference that could not be trusted, why. */
+/** Warnings: of the references that cannot be trusted, why. */
 sn_scaling_sentence_adder sn_scaling_add_warning;
 
 #endif

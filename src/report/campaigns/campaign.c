@@ -328,7 +328,8 @@ static void laws_add(const struct sn_scaling *scaling, struct sn_text *out)
 	sn_text_add(out, "</ul>\n");
 	sn_scaling_add_left_out(&laws, &left_out);
 	if (left_out.length)
-		sn_text_addf(out, "<p class=\"dim\">%s: see Loops.</p>\n", left_out.chars);
+		sn_text_addf(out, "<p class=\"dim\">%s%s.</p>\n", left_out.chars,
+			     laws.more || laws.small ? ": see Loops" : "");
 	sn_text_free(&left_out);
 }
 
@@ -365,7 +366,7 @@ static void application_add(const struct sn_scaling_campaign *read, struct sn_te
 	if (out->length == before)
 		no_curve_add(&app, out);
 	sn_campaign_add_head(
-		out, "",
+		out, "whole",
 		scales ? "configuration|#n|#runs|#elapsed|#speed-up|#efficiency [95 %]|why|"
 			 "confidence|#load balance|#communication|#computation|#spun|"
 			 "#blocked|#waited for a CPU|#system"
@@ -445,14 +446,51 @@ static void categories_add(const struct sn_scaling_campaign *read, struct sn_tex
 
 /* ---- runs ---- */
 
-static const char *text_of(const struct sn_cell *cell)
+/* Columns that not every campaign has a use for. */
+struct run_columns {
+	bool has_attempts, has_reasons;
+};
+
+static const struct sn_cell *run_cells(const struct sn_campaign_page *page, size_t r)
 {
-	return cell->is_known ? cell->text : "";
+	return &page->runs->cells.items[r * page->runs->column_count];
 }
 
-static void run_add(const struct sn_campaign_page *page, size_t r, struct sn_text *out)
+static struct run_columns run_columns_of(const struct sn_campaign_page *page)
 {
-	const struct sn_cell *cells = &page->runs->cells.items[r * page->runs->column_count];
+	struct run_columns columns = { 0 };
+
+	for (size_t r = 0; r < page->runs->row_count; r++) {
+		const struct sn_cell *cells = run_cells(page, r);
+
+		columns.has_attempts |= cells[SN_STATUS_ATTEMPT].integer > 1;
+		columns.has_reasons |=
+			cells[SN_STATUS_REASON].is_known && cells[SN_STATUS_REASON].text[0];
+	}
+	return columns;
+}
+
+/* The experiment, with a link to its page if there is one. */
+static void experiment_add(const struct sn_campaign_page *page, const struct sn_cell *cell,
+			   struct sn_text *out)
+{
+	sn_text_add(out, "<td class=\"mono\">");
+	if (cell->is_known && sn_campaign_run_has_page(page, cell->text)) {
+		sn_text_add(out, "<a href=\"");
+		sn_text_add_html(out, cell->text);
+		sn_text_add(out, "/report.html\">");
+		sn_text_add_html(out, cell->text);
+		sn_text_add(out, "</a>");
+	} else if (cell->is_known) {
+		sn_text_add_html(out, cell->text);
+	}
+	sn_text_add(out, "</td>");
+}
+
+static void run_add(const struct sn_campaign_page *page, size_t r, struct run_columns columns,
+		    struct sn_text *out)
+{
+	const struct sn_cell *cells = run_cells(page, r);
 	const char *state = cells[SN_STATUS_STATE].text;
 	static const char *const marks[] = { "·", "▶", "✓", "✗", "?", "–" };
 	int number = 0;
@@ -462,11 +500,12 @@ static void run_add(const struct sn_campaign_page *page, size_t r, struct sn_tex
 		number++;
 	sn_text_add(out, "<tr>");
 	sn_campaign_add_text(out, cells[SN_STATUS_CONFIGURATION].text);
-	sn_text_addf(out,
-		     "<td class=\"num\">%lld</td><td class=\"num\">%lld</td><td class=\"s-%s\">%s "
-		     "%s</td>",
-		     (long long)cells[SN_STATUS_REPEAT].integer,
-		     (long long)cells[SN_STATUS_ATTEMPT].integer, state, marks[number], state);
+	sn_text_addf(out, "<td class=\"num\">%lld</td>",
+		     (long long)cells[SN_STATUS_REPEAT].integer);
+	if (columns.has_attempts)
+		sn_text_addf(out, "<td class=\"num\">%lld</td>",
+			     (long long)cells[SN_STATUS_ATTEMPT].integer);
+	sn_text_addf(out, "<td class=\"s-%s\">%s %s</td>", state, marks[number], state);
 	if (cells[SN_STATUS_EXIT].is_known)
 		sn_text_addf(out, "<td class=\"num\">%lld</td>",
 			     (long long)cells[SN_STATUS_EXIT].integer);
@@ -474,49 +513,71 @@ static void run_add(const struct sn_campaign_page *page, size_t r, struct sn_tex
 		sn_text_add(out, "<td class=\"num dim\">–</td>");
 	sn_campaign_add_seconds(
 		out, cells[SN_STATUS_ELAPSED].is_known ? cells[SN_STATUS_ELAPSED].real : NAN);
-	sn_text_add(out, "<td class=\"wrap\">");
-	sn_text_add_html(out, text_of(&cells[SN_STATUS_REASON]));
-	sn_text_add(out, "</td>");
-	sn_text_add(out, "<td class=\"mono\">");
-	sn_text_add_html(out, text_of(&cells[SN_STATUS_EXPERIMENT]));
-	sn_text_add(out, "</td></tr>\n");
+	if (columns.has_reasons) {
+		sn_text_add(out, "<td class=\"wrap\">");
+		sn_text_add_html(
+			out, cells[SN_STATUS_REASON].is_known ? cells[SN_STATUS_REASON].text : "");
+		sn_text_add(out, "</td>");
+	}
+	experiment_add(page, &cells[SN_STATUS_EXPERIMENT], out);
+	sn_text_add(out, "</tr>\n");
 }
 
 static void runs_add(const struct sn_campaign_page *page, struct sn_text *out)
 {
+	struct run_columns columns = run_columns_of(page);
+	struct sn_text titles = { 0 };
+
+	sn_text_addf(&titles, "configuration|#repeat%s|state|#exit|#elapsed%s|experiment",
+		     columns.has_attempts ? "|#attempt" : "", columns.has_reasons ? "|reason" : "");
 	sn_text_add(
 		out,
-		"<section class=\"panel\"><h2>Runs <span class=\"dim\">failed and suspicious ones "
-		"are in no mean</span></h2>\n");
-	sn_campaign_add_head(out, "",
-			     "configuration|#repeat|#attempt|state|#exit|#elapsed|reason|"
-			     "experiment");
+		"<section class=\"panel\" id=\"runs\"><h2>Runs <span class=\"dim\">in the order "
+		"they ran; failed and suspicious ones are in no mean</span></h2>\n");
+	sn_campaign_add_head(out, "narrow", titles.chars);
 	for (size_t r = 0; r < page->runs->row_count; r++)
-		run_add(page, r, out);
+		run_add(page, r, columns, out);
 	sn_text_add(out, "</tbody></table></div></section>\n");
+	sn_text_free(&titles);
 }
 
 /* ---- the file ---- */
 
+/* Whether there are configurations that differ in more than workers, as builds do. */
+static bool has_many_series(const struct sn_scaling_campaign *read)
+{
+	const struct sn_scaling *scaling = read->scaling;
+
+	for (size_t i = 0; scaling && i < scaling->rows.count &&
+			   scaling->rows.items[i].kind == SN_SCALING_APPLICATION;
+	     i++)
+		if (strcmp(read->configurations[scaling->rows.items[i].configuration].series,
+			   read->configurations[scaling->rows.items[0].configuration].series) != 0)
+			return true;
+	return false;
+}
+
 static void body_add(const struct sn_campaign_page *page, struct sn_text *out)
 {
 	const struct sn_scaling_campaign *read = page->read;
+	bool is_flat = read->scaling && sn_scaling_is_flat(read->scaling);
 	struct sn_campaign_differences *differences =
-		read->scaling && sn_scaling_is_flat(read->scaling)
-			? sn_campaign_differences_new(read)
-			: NULL;
+		is_flat || has_many_series(read) ? sn_campaign_differences_new(read) : NULL;
 
 	header_add(page, out);
 	answer_add(page, differences, out);
 	tiles_add(page, out);
-	if (differences)
+	if (differences && is_flat)
 		sn_campaign_add_differences(differences, out);
-	sn_campaign_differences_free(differences);
 	if (read->scaling) {
 		application_add(read, out);
 		sn_campaign_add_parts(page, out);
+		if (differences && !is_flat)
+			sn_campaign_add_differences(differences, out);
 		categories_add(read, out);
 	}
+	sn_campaign_differences_free(differences);
+	sn_campaign_add_compiled(page, out);
 	runs_add(page, out);
 	sn_text_add(
 		out,

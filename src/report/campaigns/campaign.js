@@ -29,13 +29,19 @@ open();
 
 const choices = document.querySelector('.choices');
 if (choices) {
-	const buttons = [...choices.querySelectorAll('button')];
+	const buttons = [...choices.querySelectorAll('.switch button')];
 	choices.hidden = false;
 	buttons.forEach((button, k) => button.addEventListener('click', () => {
 		buttons.forEach((each) => each.setAttribute('aria-pressed', each === button));
 		for (const cell of all('[data-f]'))
 			cell.textContent = cell.dataset.f.split('|')[k];
 	}));
+	choices.querySelector('.each').addEventListener('click', (event) => {
+		const shown = event.target.getAttribute('aria-pressed') !== 'true';
+		event.target.setAttribute('aria-pressed', shown);
+		for (const table of all('.efficiencies'))
+			table.classList.toggle('shows-runs', shown);
+	});
 	choices.querySelector('input').addEventListener('input', (event) => {
 		const words = event.target.value.toLowerCase();
 		for (const row of all('.heat tbody tr'))

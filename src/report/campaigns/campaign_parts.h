@@ -31,6 +31,12 @@ void sn_campaign_add_fastest(const struct sn_campaign_differences *differences,
 void sn_campaign_add_differences(const struct sn_campaign_differences *differences,
 				 struct sn_text *out);
 
+/** How units were compiled: a row for each unit that was compiled in one way, whatever the configuration. */
+void sn_campaign_add_compiled(const struct sn_campaign_page *page, struct sn_text *out);
+
+/** Whether the page of a run of the campaign's folder can be linked to. */
+bool sn_campaign_run_has_page(const struct sn_campaign_page *page, const char *experiment);
+
 /** "threads=4" */
 const char *sn_campaign_row_name(const struct sn_scaling_campaign *read,
 				 const struct sn_scaling_row *row);

@@ -95,6 +95,9 @@ sn_status sn_report_write_campaign_xlsx(const struct sn_campaign_page *page,
 	if (compare)
 		sn_vec_push(&sheets,
 			    ((struct sn_xlsx_sheet){ .name = "Compare", .table = compare }));
+	if (page->compile)
+		sn_vec_push(&sheets,
+			    ((struct sn_xlsx_sheet){ .name = "Compile", .table = page->compile }));
 	sn_vec_push(&sheets,
 		    ((struct sn_xlsx_sheet){ .name = "Provenance", .table = &provenance }));
 	status = sn_xlsx_write(path, sheets.items, sheets.count, err);

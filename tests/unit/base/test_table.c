@@ -202,3 +202,51 @@ TEST(filters_and_columns_that_do_not_exist_are_usage_errors)
 	free(written((struct sn_table_view){ .filter = "samples=x" }, SN_ERR_USAGE));
 	free(written((struct sn_table_view){ .filter = "function~^a,samples>=30" }, SN_OK));
 }
+
+static bool is_beta(const struct sn_table *table, size_t row, void *context)
+{
+	return !strcmp(table->cells.items[row * table->column_count].text, context);
+}
+
+TEST(rows_that_are_left_out_leave_the_others_as_they_were)
+{
+	struct sn_table table;
+
+	fill(&table);
+	CHECK_INT(sn_table_leave_out(&table, is_beta, "nothing"), 3);
+	CHECK_INT(sn_table_leave_out(&table, is_beta, "beta"), 2);
+	CHECK_INT(table.row_count, 2);
+	CHECK_STRING(table.cells.items[0].text, "alpha");
+	CHECK_INT(table.cells.items[3].integer, 30);
+	CHECK_STRING(table.cells.items[4].text, "g<h>,i");
+	sn_table_add_row(&table);
+	sn_table_set_text(&table, 0, "new");
+	CHECK_STRING(table.cells.items[8].text, "new");
+	sn_table_free(&table);
+}
+
+TEST(texts_that_no_row_has_take_no_room_unless_they_were_asked_for)
+{
+	static const struct sn_column three[] = { { "name", "name", SN_CELL_TEXT, 0 },
+						  { "reason", "reason", SN_CELL_TEXT, 0 },
+						  { "exit", "exit", SN_CELL_INT, 0 } };
+
+	for (int asked = 0; asked < 2; asked++) {
+		struct sn_table_view view = { .width = 80, .may_leave_out = !asked };
+		struct sn_table table;
+		struct sn_error err;
+		char *chars = NULL;
+		size_t length;
+		FILE *out = open_memstream(&chars, &length);
+
+		sn_table_init(&table, three, 3);
+		sn_table_add_row(&table);
+		sn_table_set_text(&table, 0, "a");
+		CHECK_INT(sn_table_write(&table, &view, out, NULL, NULL, &err), SN_OK);
+		fclose(out);
+		CHECK_STRING(chars, asked ? "name  reason  exit\na     -          -\n"
+					  : "name  exit\na        -\n");
+		free(chars);
+		sn_table_free(&table);
+	}
+}

@@ -107,6 +107,55 @@ TEST(laws_of_loops_without_time_are_counted_not_told)
 	sn_vec_free(&scaling.fits);
 }
 
+TEST(the_reason_why_there_is_no_law_is_told_once)
+{
+	struct sn_scaling scaling = { 0 };
+	struct sn_scaling_laws laws;
+	struct sn_text text = { 0 };
+
+	for (int i = 0; i < 4; i++) {
+		struct sn_scaling_fit fit = { .kind = SN_SCALING_APPLICATION };
+
+		snprintf(fit.fit.reason, sizeof(fit.fit.reason), i < 3 ? "few" : "other");
+		sn_vec_push(&scaling.fits, fit);
+	}
+	sn_scaling_choose_laws(&scaling, &laws);
+	CHECK_INT(laws.count, 2);
+	CHECK(laws.items[1] == &scaling.fits.items[3]);
+	CHECK_INT(laws.alike, 2);
+	sn_scaling_add_left_out(&laws, &text);
+	CHECK_STRING(text.chars, "and 2 more, without a law for the same reason");
+	sn_text_free(&text);
+	sn_vec_free(&scaling.fits);
+}
+
+TEST(references_that_waited_are_warned_of_in_one_sentence)
+{
+	static const struct sn_scaling_configuration four[] = { { "a 1", "a", 1, 1 },
+								{ "a 2", "a", 1, 2 },
+								{ "b 1", "b", 1, 1 },
+								{ "b 2", "b", 1, 2 } };
+	struct sn_scaling_member members[4];
+	struct sn_scaling_options options = { 0 };
+	struct sn_scaling *s = NULL;
+	struct sn_text text = { 0 };
+	size_t at = 0;
+
+	for (uint32_t c = 0; c < 4; c++)
+		members[c] = member(c, 0, 1 + c % 2, 1, 3, 4);
+	REQUIRE(sn_scaling_new(members, 4, four, 4, &options, &s, NULL) == SN_OK);
+	for (size_t i = 0; i < 4; i++)
+		s->rows.items[i].wait_cpu_share = i == 0 ? 0.5 : i == 2 ? 0.25 : 0;
+	CHECK(sn_scaling_add_warning(s, four, &at, &text));
+	CHECK(text.chars &&
+	      !strncmp(text.chars, "The references 'a 1' (50 %) and 'b 1' (25 %) waited ",
+		       strlen("The references 'a 1' (50 %) and 'b 1' (25 %) waited ")));
+	CHECK(!sn_scaling_add_warning(s, four, &at, &text));
+	CHECK_REAL(s->rows.items[1].member_time_s[1], s->rows.items[1].time_s, 0);
+	sn_text_free(&text);
+	sn_scaling_free(s);
+}
+
 TEST(runs_of_one_number_of_workers_have_one_answer_and_no_warning)
 {
 	static const struct sn_scaling_configuration flat[] = { { "gcc", "gcc", 1, 2 },
