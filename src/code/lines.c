@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "code/bodies.h"
 #include "code/demangle.h"
 #include "code/line_table.h"
 #include "code/units.h"
@@ -22,6 +23,7 @@ struct line_reader {
 	struct sn_map files;   /* pointer of libdw -> interned */
 	struct sn_map origins; /* DIE pointer of an abstract subroutine -> index + 1 in `callees` */
 	SN_VEC(struct sn_inline) callees; /* name and declaration of abstract subroutines */
+	struct sn_body_writers writers;
 };
 
 void sn_line_reader_free(struct line_reader *reader)
@@ -30,6 +32,7 @@ void sn_line_reader_free(struct line_reader *reader)
 		return;
 	sn_units_free(&reader->units);
 	sn_vec_free(&reader->callees);
+	sn_vec_free(&reader->writers.items);
 	sn_map_free(&reader->files);
 	sn_map_free(&reader->origins);
 	free(reader);
@@ -190,13 +193,25 @@ static const char *declaring_file(struct sn_structure *structure, Dwarf_Die *die
 		       string_attribute(&unit, DW_AT_comp_dir));
 }
 
+/* A body of an OpenMP construct that has no name of its own has that of who wrote it in it. */
+static const char *body_name(struct sn_structure *structure, const char *name, Dwarf_Die *die)
+{
+	struct sn_text text = { 0 };
+	const char *whole = name;
+
+	if (sn_body_name(&structure->lines->writers, die, name, &text))
+		whole = sn_structure_string(structure, text.chars);
+	sn_text_free(&text);
+	return whole;
+}
+
 /* Name and declaration of an abstract subroutine, read once. */
 static struct sn_inline callee_of(struct sn_structure *structure, Dwarf_Die *die)
 {
 	struct line_reader *reader = structure->lines;
 	struct sn_inline callee = { .parent = -1 };
 	Dwarf_Die origin;
-	const char *linkage;
+	const char *linkage, *plain = dwarf_diename(die);
 	uint64_t *slot;
 	int line;
 
@@ -206,8 +221,10 @@ static struct sn_inline callee_of(struct sn_structure *structure, Dwarf_Die *die
 		return reader->callees.items[*slot - 1];
 	*slot = reader->callees.count + 1;
 	linkage = linkage_name_of(die);
+	if (sn_is_nameless_body(linkage ? linkage : plain))
+		plain = linkage = body_name(structure, linkage ? linkage : plain, die);
 	callee.linkage_name = sn_structure_string(structure, linkage);
-	callee.name = subroutine_name(structure, linkage, dwarf_diename(die));
+	callee.name = subroutine_name(structure, linkage, plain);
 	callee.file = declaring_file(structure, die);
 	if (dwarf_decl_line(die, &line) == 0 && line > 0)
 		callee.line = (uint32_t)line;
@@ -331,6 +348,11 @@ static struct sn_gathered_lines *begin_subprogram(struct unit_pass *pass, Dwarf_
 			function->name = self.name;
 			if (self.linkage_name)
 				function->linkage_name = self.linkage_name;
+		} else if (sn_is_nameless_body(function->linkage_name)) {
+			function->linkage_name =
+				body_name(pass->structure, function->linkage_name, die);
+			function->name = subroutine_name(pass->structure, function->linkage_name,
+							 function->linkage_name);
 		} else if (plain && pass->about && is_fortran(pass->about->language) &&
 			   !strstr(function->linkage_name, "_MOD_")) {
 			/* main program and external procedures: without underscores */

@@ -23,8 +23,8 @@ static bool is_outlined(const struct sn_program_function *function)
 	return sn_starts_with(function->name, ".omp_outlined.");
 }
 
-/* clang before 16 names OpenMP regions after nothing (.omp_outlined._debug__.1). A region belongs to the
- * function of its file that begins last before it. */
+/* clang before 16 names OpenMP regions after nothing (.omp_outlined._debug__.1). Older experiments have these names
+ * (code/bodies.h gives others). A region belongs to the function of its file that begins last before it. */
 static const struct sn_program_function *owner_of(const struct sn_program *program,
 						  const struct sn_program_function *function)
 {

@@ -132,12 +132,22 @@ static void back(void)
 			a[i][j] = 0.5 * (a[i][j] + b[i][j]);
 }
 
+/* clang -O2 jumps to the OpenMP library from here: this function is in no stack */
+__attribute__((noinline)) void jumps(void)
+{
+#pragma omp parallel for
+	for (int i = 1; i < N - 1; i++)
+		for (int j = 1; j < N - 1; j++)
+			b[i][j] = a[i][j] / (1 + a[i][j] * a[i][j]);
+}
+
 int main(void)
 {
 	a[0][1] = 1;
 	for (int t = 0; t < 700; t++) {
 		step();
 		back();
+		jumps();
 	}
 	return b[1][1] < 0;
 }
@@ -148,12 +158,52 @@ int main(void)
         done = t.run('record', '-o', compiler + '-heat', '--', './heat')
         t.check(done.returncode == 0, f'heat by {compiler}', done.stderr)
     got = json.loads(t.run('diff', 'gcc-heat', ':', 'clang-heat', '--format', 'json').stdout)
-    for name in ('step', 'back'):
+    for name in ('step', 'back', 'jumps'):
         rows = [r for r in got['rows'] if r['function'] == name and max(r['a_cpu_s'] or 0, r['b_cpu_s'] or 0) > 0.02]
         t.check({'function', 'loop'} == {r['kind'] for r in rows} and all((r['a_cpu_s'] or 0) > 0 < (r['b_cpu_s'] or 0) for r in rows),
                 f'{name} and its loop are one function and one loop, whatever the compiler',
-                [(r['kind'], r['name'], r['a_cpu_s'], r['b_cpu_s']) for r in got['rows'] if 'omp_' in r['name'] or r['function'] in ('step', 'back')])
+                [(r['kind'], r['name'], r['a_cpu_s'], r['b_cpu_s']) for r in got['rows'] if 'omp_' in r['name'] or r['function'] in ('step', 'back', 'jumps')])
     t.check(not any('two different programs' in words for words in got['warnings']), 'one program by two compilers is one program', got['warnings'])
+    for compiler in ('gcc', 'clang'):
+        names = [r['function'] for r in t.show('functions', experiment=compiler + '-heat')['rows'] if 'omp_' in r['function']]
+        t.check({'step', 'back', 'jumps'} <= {n.split('.')[0] for n in names} and not any(n.startswith('.') for n in names),
+                f'{compiler}: regions are named after the function they are in', names)
+    with open('instances.cpp', 'w') as out:
+        out.write(r'''
+static double a[1000000];
+namespace ns {
+struct one {
+	double by;
+	__attribute__((noinline)) void member()
+	{
+#pragma omp parallel for
+		for (int i = 0; i < 1000000; i++)
+			a[i] = a[i] / (1 + by * a[i]);
+	}
+};
+template <typename T> __attribute__((noinline)) void instance(T by)
+{
+#pragma omp parallel for
+	for (int i = 0; i < 1000000; i++)
+		a[i] = a[i] / (by + a[i]);
+}
+}
+int main()
+{
+	ns::one one{2};
+	for (int r = 0; r < 100; r++) {
+		one.member();
+		ns::instance(3);
+		ns::instance(4.0);
+	}
+	return a[5] > 1;
+}
+''')
+    if os.system('clang++ -g -O2 -fopenmp instances.cpp -o instances 2>instances.words') == 0:
+        t.run('record', '-o', 'instances.x', '--', './instances')
+        names = [r['function'] for r in t.show('functions', experiment='instances.x')['rows'] if 'omp_' in r['function']]
+        t.check(any('ns::one::member' in n for n in names) and any('instance' in n for n in names) and not any(n.startswith('.') for n in names),
+                'methods and templates, too', names)
 else:
     t.skip('regions of OpenMP by two compilers', 'no clang with OpenMP here')
 for words, code in ((['check', 'a'], 2), (['diff', 'a', ':', 'b', ':'], 5), (['check', '--fail-above', 'x', 'a', ':', 'b'], 2),
