@@ -28,13 +28,29 @@ unsigned sn_experiment_cpus_seen(const struct sn_experiment *e)
 	return count ? count : 1;
 }
 
+enum { PARTS = 20 }; /* what has less than one of them of the most is not at work */
+
+/* What each thread at work might run on, at least; 0: not known of one. */
+static unsigned allowed_of(const struct sn_experiment *e, const uint64_t *samples, uint64_t most)
+{
+	unsigned least = UINT8_MAX;
+
+	for (size_t t = 0; t < e->threads.count; t++)
+		if (samples[t] && samples[t] * PARTS >= most &&
+		    e->threads.items[t].allowed_cpus < least)
+			least = e->threads.items[t].allowed_cpus;
+	return least;
+}
+
 unsigned sn_experiment_cpus_of(const struct sn_experiment *e, const uint8_t *is_in)
 {
-	enum { CPUS = UINT16_MAX, PARTS = 20 };
+	enum { CPUS = UINT16_MAX };
 	uint64_t *samples = sn_alloc_zeroed(CPUS, sizeof(*samples)), most = 0;
+	uint64_t *of_thread = sn_alloc_zeroed(e->threads.count + 1, sizeof(*of_thread));
 	uint8_t *is_last = sn_alloc_zeroed(CPUS, 1);
 	const struct sn_sample *last = NULL;
-	unsigned count = 0;
+	uint64_t most_of_thread = 0;
+	unsigned count = 0, allowed;
 
 	for (size_t i = 0; i < e->samples.count; i++) {
 		const struct sn_sample *sample = &e->samples.items[i];
@@ -48,12 +64,16 @@ unsigned sn_experiment_cpus_of(const struct sn_experiment *e, const uint8_t *is_
 		last = sample;
 		if (++samples[sample->cpu] > most)
 			most = samples[sample->cpu];
+		if (++of_thread[sample->thread] > most_of_thread)
+			most_of_thread = of_thread[sample->thread];
 	}
 	if (last)
 		is_last[last->cpu] = 1;
 	for (size_t i = 0; i < CPUS; i++)
 		count += is_last[i] || (samples[i] && samples[i] * PARTS >= most);
+	allowed = last ? allowed_of(e, of_thread, most_of_thread) : 1;
 	free(samples);
+	free(of_thread);
 	free(is_last);
-	return count ? count : 1;
+	return count > allowed ? count : allowed;
 }

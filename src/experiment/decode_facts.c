@@ -211,6 +211,7 @@ static void account_take(struct image *image, struct sn_thread *thread,
 	if (is_older)
 		return;
 	thread->end_ns = end_ns;
+	thread->allowed_cpus = a->header.flags ? a->header.flags : thread->allowed_cpus;
 	thread->account.user_ns = bounded(a->user_ns);
 	thread->account.system_ns = bounded(a->system_ns);
 	if (a->voluntary_switches + a->involuntary_switches)

@@ -93,6 +93,7 @@ struct sn_thread {
 	int64_t start_ns, end_ns;
 	struct sn_time_account account;
 	uint64_t context_switches; /* voluntary + involuntary, 0 if unknown */
+	uint8_t allowed_cpus;	   /* that it might run on at last, 255 or more; 0: not known */
 	uint64_t
 		thread_pointer; /* its own variables lie before it; 0: unknown, of all but traced threads */
 };

@@ -325,7 +325,8 @@ struct sn_record_thread_start {
 
 /** The kernel's account of a thread, at its end (THREAD_END) or the latest so far (ACCOUNT). */
 struct sn_record_thread_account {
-	struct sn_record_header header;
+	struct sn_record_header
+		header; /* flags: CPUs that it may run on, 255 or more; 0: not known */
 	uint32_t thread_index;
 	int64_t time_ns;
 	int64_t user_ns,

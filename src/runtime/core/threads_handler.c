@@ -230,13 +230,27 @@ void sn_thread_times(int32_t tid, int64_t *user_ns, int64_t *system_ns)
 	*system_ns = (int64_t)sn_parse_number(&next) * 10000000;
 }
 
+/* Of a thread; 0: not known. */
+static uint8_t allowed_cpus(int32_t tid)
+{
+	uint64_t mask[1024 / 64] = { 0 };
+	long bytes = sn_state->is_sealed ? 0 : SYS(sched_getaffinity, tid, sizeof mask, mask);
+	unsigned count = 0;
+
+	for (long i = 0; i < bytes / 8; i++)
+		count += (unsigned)__builtin_popcountll(mask[i]);
+	return count < UINT8_MAX ? (uint8_t)count : UINT8_MAX;
+}
+
 void sn_thread_write_account(struct sn_thread *thread, struct sn_writer *writer, uint8_t type,
 			     int64_t now_ns)
 {
 	bool is_self = thread == sn_self;
 	struct rusage usage = { 0 };
 	struct sn_record_thread_account account = {
-		.header = { .type = type, .size_bytes = sizeof account },
+		.header = { .type = type,
+			    .flags = allowed_cpus(is_self ? 0 : thread->tid),
+			    .size_bytes = sizeof account },
 		.thread_index = thread->index,
 		.time_ns = now_ns,
 		.user_ns = -1,
