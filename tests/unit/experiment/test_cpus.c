@@ -14,10 +14,9 @@ static struct sn_experiment *made(uint16_t cpu, uint16_t other)
 		sn_vec_push(&e->processes, (struct sn_process){ .host = "here" });
 		sn_vec_push(&e->threads, (struct sn_thread){ .process = thread });
 		for (int i = 0; i < 100; i++)
-			sn_vec_push(&e->samples,
-				    (struct sn_sample){ .thread = thread,
-							.time_ns = i,
-							.cpu = thread ? other : cpu });
+			sn_vec_push(&e->samples, (struct sn_sample){ .thread = thread,
+								     .time_ns = i,
+								     .cpu = thread ? other : cpu });
 	}
 	return e;
 }
