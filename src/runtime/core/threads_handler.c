@@ -238,7 +238,8 @@ static uint8_t allowed_cpus(int32_t tid)
 	unsigned count = 0;
 
 	for (long i = 0; i < bytes / 8; i++)
-		count += (unsigned)__builtin_popcountll(mask[i]);
+		for (; mask[i]; mask[i] &= mask[i] - 1)
+			count++;
 	return count < UINT8_MAX ? (uint8_t)count : UINT8_MAX;
 }
 
