@@ -205,8 +205,10 @@ static void run_counted(const struct sn_args *args, const struct sn_loop_run *ru
 static void say_plans(const struct sn_analysis *analysis, const struct sn_loop_run *run,
 		      const struct sn_loop_plans *plans)
 {
-	fprintf(stderr, "sonde: %zu %ss are %s, with %.0f %% of CPU time\n", plans->loops,
-		noun_of(run), verb_of(run), 100 * plans->covered_share);
+	fprintf(stderr, "sonde: %zu %ss are %s, with %.0f %% of CPU time%s\n", plans->loops,
+		noun_of(run), verb_of(run), 100 * plans->covered_share,
+		run->of_functions ? "; the C library, the loader and runtimes run as they are"
+				  : "");
 	say_refusals(analysis, run, plans);
 	if (plans->left_out)
 		fprintf(stderr, "sonde: %zu %ss%s are left out: a process has room for %d%s\n",

@@ -31,7 +31,7 @@ static const struct sn_column counts_columns[] = {
 	{ "block_executions", NULL, SN_CELL_INT, 0 },
 	{ "instructions", "instructions", SN_CELL_INT, 0 },
 	{ "share", "share", SN_CELL_SHARE, 0 },
-	{ "instructions_per_call", "a call", SN_CELL_REAL, 1 },
+	{ "instructions_per_call", "instr./call", SN_CELL_REAL, 1 },
 	{ "source", "source", SN_CELL_TEXT, 0 },
 };
 
@@ -181,6 +181,160 @@ static sn_status counts_fill(const struct sn_view_input *input, struct sn_table 
 	return SN_OK;
 }
 
+/* ---- what was not counted ---- */
+
+/* A module, or a function of a module in which others were counted, that has time and no counts. */
+struct uncounted {
+	uint32_t module, function; /* function: SN_NONE: all of the module */
+	uint64_t cpu_ns;
+};
+
+struct uncounted_list {
+	SN_VEC(struct uncounted) items;
+	uint64_t cpu_ns;
+};
+
+/* Of parts with less time nothing is said. */
+static const double share_told = 0.001;
+enum { PARTS_TOLD = 6 };
+
+/* By module: whether functions of it were counted. By function: whether it was. */
+struct counted {
+	bool *modules, *functions;
+};
+
+static void counted_find(const struct sn_profile *p, struct counted *out)
+{
+	const struct sn_experiment *e = p->experiment;
+
+	out->modules = sn_alloc_zeroed(e->modules.count + 1, sizeof(bool));
+	out->functions = sn_alloc_zeroed(p->program->functions.count + 1, sizeof(bool));
+	for (size_t i = 0; i < e->block_counts.count; i++) {
+		const struct sn_program_place *place;
+
+		if (e->block_counts.items[i].stack == SN_NONE)
+			continue;
+		place = sn_program_leaf(p->program, e->block_counts.items[i].stack);
+		if (place->module < e->modules.count)
+			out->modules[place->module] = true;
+		out->functions[p->program->steps.items[place->first_step].index] = true;
+	}
+}
+
+static void uncounted_add(struct uncounted_list *list, uint32_t module, uint32_t function,
+			  uint64_t cpu_ns)
+{
+	list->cpu_ns += cpu_ns;
+	for (size_t i = 0; i < list->items.count; i++)
+		if (list->items.items[i].module == module &&
+		    list->items.items[i].function == function) {
+			list->items.items[i].cpu_ns += cpu_ns;
+			return;
+		}
+	sn_vec_push(&list->items, ((struct uncounted){ module, function, cpu_ns }));
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct uncounted *x = a, *y = b;
+
+	if (x->cpu_ns != y->cpu_ns)
+		return x->cpu_ns > y->cpu_ns ? -1 : 1;
+	return x->module != y->module	   ? (x->module < y->module ? -1 : 1)
+	       : x->function < y->function ? -1
+					   : x->function > y->function;
+}
+
+static void uncounted_find(const struct sn_profile *p, const struct counted *counted,
+			   struct uncounted_list *out)
+{
+	const struct sn_program *program = p->program;
+
+	for (size_t i = 0; i < program->places.count; i++) {
+		const struct sn_program_place *place = &program->places.items[i];
+		uint32_t function = program->steps.items[place->first_step].index;
+		bool is_known = place->module < p->experiment->modules.count;
+		bool has_counted = is_known && counted->modules[place->module];
+
+		if (p->places[i].cpu_ns && !(has_counted && counted->functions[function]))
+			uncounted_add(out, is_known ? place->module : SN_NONE,
+				      has_counted ? function : SN_NONE, p->places[i].cpu_ns);
+	}
+	if (out->items.count)
+		qsort(out->items.items, out->items.count, sizeof(*out->items.items), by_time);
+}
+
+static void name_add(struct sn_text *out, const char *before, const char *name)
+{
+	sn_text_add(out, before);
+	sn_text_add_printable(out, name, strlen(name));
+}
+
+static void modules_add(const struct sn_profile *p, const struct counted *counted,
+			struct sn_text *out)
+{
+	size_t before = out->length;
+
+	for (uint32_t m = 0; m < p->experiment->modules.count; m++)
+		if (counted->modules[m])
+			name_add(out, out->length > before ? ", " : "",
+				 sn_program_module_name(p->program, m));
+}
+
+static void parts_add(const struct sn_profile *p, const struct uncounted_list *list,
+		      struct sn_text *out)
+{
+	size_t told = 0, more = 0;
+
+	for (size_t i = 0; i < list->items.count; i++) {
+		const struct uncounted *part = &list->items.items[i];
+		double share = sn_share(part->cpu_ns, p->total.cpu_ns);
+
+		if (share < share_told)
+			continue;
+		if (told == PARTS_TOLD) {
+			more++;
+			continue;
+		}
+		name_add(out, told++ ? ", " : ": ",
+			 part->function == SN_NONE
+				 ? sn_program_module_name(p->program, part->module)
+				 : p->program->functions.items[part->function].name);
+		sn_text_addf(out, " %.1f %%", 100 * share);
+	}
+	if (more)
+		sn_text_addf(out, ", and %zu more", more);
+}
+
+static void put_foot(const struct sn_view_input *input, FILE *out)
+{
+	const struct sn_profile *p = input->profile;
+	struct uncounted_list list = { 0 };
+	struct counted counted;
+	struct sn_text text = { 0 };
+
+	if (!p->experiment->block_counts.count)
+		return;
+	counted_find(p, &counted);
+	uncounted_find(p, &counted, &list);
+	sn_text_add(&text, "counted: functions of ");
+	modules_add(p, &counted, &text);
+	sn_text_add(&text, "; the C library, the loader and runtimes run as they are\n");
+	if (sn_share(list.cpu_ns, p->total.cpu_ns) >= share_told) {
+		sn_text_addf(&text, "not counted is what has %.1f %% of the CPU time of this run",
+			     100 * sn_share(list.cpu_ns, p->total.cpu_ns));
+		parts_add(p, &list, &text);
+		sn_text_add(&text, "\n");
+	}
+	sn_text_add(&text,
+		    "counting makes the program slower: look at times in a run without it\n");
+	fputs(text.chars, out);
+	sn_text_free(&text);
+	sn_vec_free(&list.items);
+	free(counted.modules);
+	free(counted.functions);
+}
+
 static void why_empty(const struct sn_view_input *input, struct sn_text *out)
 {
 	sn_text_add(out,
@@ -225,4 +379,5 @@ const struct sn_view sn_view_counts = {
 	.page_title = "Counts",
 	.fill = counts_fill,
 	.why_empty = why_empty,
+	.put_foot = put_foot,
 };

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import time
 
+import browser
 from sonde_test import Test
 
 t = Test()
@@ -76,6 +77,50 @@ lines = {row['line'] for row in blocks if row['function'] == 'ways'}
 t.check(lines and all(lines), 'and lines', lines)
 run = t.run('show', 'counts', '--by', 'line', 'x-O0')
 t.check(run.returncode != 0 and 'function or block' in run.stderr, 'another grouping is refused', run.stderr)
+
+# ---- what is not counted is told ----
+with open('parts.c', 'w') as out:
+    out.write(r"""
+#include <string.h>
+static char a[1 << 16], b[1 << 16];
+#define KEPT __attribute__((noinline, noclone))
+KEPT static long counted(long n) { volatile long s = 0; for (long i = 0; i < n; i++) s += i; return s; }
+/* it makes a system call itself, so it stays as it is */
+KEPT static long refused(long n) { volatile long s = 0; long r; for (long i = 0; i < n; i++) s += i;
+	__asm__ volatile("syscall" : "=a"(r) : "a"(39L) : "rcx", "r11", "memory"); return s + r; }
+int main(void)
+{
+	long s = 0;
+	for (int i = 0; i < 100; i++) { s += counted(1000000) + refused(1000000); for (int k = 0; k < 1000; k++) memcpy(i % 2 ? a : b, i % 2 ? b : a, sizeof(a)); }
+	return s == 1;
+}
+""")
+parts = t.compile('./parts.c', '-O1', '-g', '-fno-builtin', output='./parts')
+run = t.run('count', '-o', 'parts.x', '--', parts)
+t.check('the C library' in run.stderr and 'refused is not counted' in run.stderr, 'what is not counted is said when the run begins', run.stderr)
+text = t.run('show', 'counts', 'parts.x').stdout
+foot = {line.split(' ')[0]: line for line in text.splitlines()}
+t.check('functions of parts;' in foot.get('counted:', '') and 'the C library' in foot['counted:'], 'the table says of what modules functions were counted', text)
+t.check('refused' in foot.get('not', '') and 'libc.so.6' in foot['not'] and ' counted ' not in foot['not'].split(':', 1)[1],
+        'and what else has CPU time', text)
+t.check('refused' not in counts('parts.x') and 'counted' in counts('parts.x'), 'which has no row')
+t.check(any('functions were counted' in w for w in t.show('summary', experiment='parts.x')['warnings']), 'the first screen says that times are longer')
+t.check(not any('functions were counted' in w for w in t.show('summary', experiment='first.x')['warnings'])
+        if t.run('record', '-o', 'first.x', '--', parts).returncode == 0 else False, 'of other runs it does not')
+t.run('report', 'parts.x')
+if browser.find():
+    with browser.Browser() as chrome:
+        page = chrome.open('file://' + os.path.abspath('parts.x/report.html') + '#/counts')
+        page.wait("document.body.dataset.ready === 'counts'")
+        shown = page.evaluate("document.querySelector('main').innerText")
+        t.check(all(line in shown for line in (foot['counted:'], foot['not'])), 'the page says so, too', shown)
+        for width in (800, 1400):
+            page.size(width, 900)
+            t.check(page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth') <= 0, f'and has room ({width})')
+        t.check('.0000' not in shown, 'numbers have as many decimals as in the table', shown)
+        t.equal(page.errors, [], 'without errors')
+else:
+    t.skip('the page in a browser', 'no chromium')
 
 # ---- ended by SIGKILL: what was counted until then is there ----
 known = t.compile('./known.c', '-g', '-pthread', '-O2', output='./known')

@@ -134,6 +134,8 @@ static void write_view(const struct sn_report_table *table, struct sn_json *json
 		sn_json_member_string(json, "key", column->key);
 		sn_json_member_string(json, "title", column->title);
 		sn_json_member_string(json, "kind", sn_report_column_kind(column));
+		if (column->kind == SN_CELL_REAL)
+			sn_json_member_int(json, "decimals", column->decimals);
 		write_help(column, json);
 		sn_json_close(json);
 	}

@@ -470,6 +470,10 @@ static void warnings_find(struct sn_summary *s, struct sn_structures *structures
 		sn_vec_push(&s->warnings, e->warnings.items[i]);
 	if (e->is_salvaged)
 		warn(s, "the run did not end cleanly: this is what was saved until then");
+	if (e->block_counts.count)
+		warn(s,
+		     "functions were counted in this run (sonde count), which makes it slower: look "
+		     "at times in a run without it");
 	warn_reconciliation(s);
 	warn_losses(s, false);
 	warn_rates(s);

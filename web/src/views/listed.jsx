@@ -24,7 +24,7 @@ function cell(c, x, i) {
 		return value ? 'yes' : 'no';
 	if (c.kind === 'rate')
 		return prefixed(value);
-	return c.kind === 'integer' ? grouped(value) : value >= 100 ? grouped(value) : value.toFixed(value >= 10 ? 1 : 4);
+	return c.kind === 'integer' ? grouped(value) : value >= 100 ? grouped(value) : value.toFixed(Math.min(value >= 10 ? 1 : 4, c.decimals ?? 4));
 }
 
 // Rows that the search keeps, in the order asked for: numbers largest first, texts by the alphabet.
