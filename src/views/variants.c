@@ -91,9 +91,10 @@ static const struct sn_column variants_columns[] = {
 	{ "fp_per_cqa", NULL, SN_CELL_REAL, 2 },
 	{ "frequency_impact", NULL, SN_CELL_REAL, 2 },
 	{ "pf_lines", NULL, SN_CELL_INT, 0 },
+	{ "called_share", NULL, SN_CELL_SHARE, 0 },
 };
 
-_Static_assert(sizeof(variants_columns) / sizeof(*variants_columns) == V_RATIOS + 7,
+_Static_assert(sizeof(variants_columns) / sizeof(*variants_columns) == V_RATIOS + 8,
 	       "the columns are those that are filled");
 
 static void set_real(struct sn_table *table, size_t column, double value)
@@ -170,6 +171,7 @@ static void set_ratios(struct sn_table *table, const struct sn_variants *row)
 	set_real(table, V_RATIOS + 5, row->frequency_impact);
 	if (row->pf_lines)
 		sn_table_set_int(table, V_RATIOS + 6, row->pf_lines);
+	set_real(table, V_RATIOS + 7, row->called_share);
 }
 
 /* `exponent` is what it is shown as; -1: as the whole loop. */
@@ -245,18 +247,31 @@ static sn_status variants_fill(const struct sn_view_input *input, struct sn_tabl
 	return SN_OK;
 }
 
-/* Loops whose gains are withheld, and why. */
+/* A share that a reader of the figures should know of. */
+#define CALLED_NOTED 0.01
+
+static void put_note(const char *label, const struct sn_variants *row, FILE *out)
+{
+	if (row->withheld)
+		fprintf(out, "%s: %s\n", label, row->withheld);
+	if (row->called_share >= CALLED_NOTED && row->figures[SN_VARIANT_ORIG].samples)
+		fprintf(out,
+			"%s: %.0f %% of the instances that were chosen called a function, and are in "
+			"no figure\n",
+			label, 100 * row->called_share);
+}
+
+/* Loops whose gains are withheld, and why; and those whose figures are of some of their instances. */
 static void put_withheld(const struct sn_view_input *input, FILE *out)
 {
 	struct sn_variants_list list;
 
 	sn_variants_find(input->profile, input->structures, &list);
 	for (size_t i = 0; i < list.count; i++)
-		if (list.items[i].exponent < 0 && list.items[i].withheld)
-			fprintf(out, "%s: %s\n",
-				input->profile->program->loops.items[list.items[i].loop]
-					.code->label,
-				list.items[i].withheld);
+		if (list.items[i].exponent < 0)
+			put_note(input->profile->program->loops.items[list.items[i].loop]
+					 .code->label,
+				 &list.items[i], out);
 	sn_variants_free(&list);
 }
 
@@ -340,6 +355,10 @@ static const struct sn_explanation variants_words[] = {
 	  "So many lines, or iterations of a step beyond a line, PF prefetches ahead: 16, or 4 or 64 where "
 	  "that is at least 3 % faster.",
 	  "pf_cycles" },
+	{ "called_share", "share",
+	  "Of the instances in which a variant, ORIG included, was begun: the loop called a function, so that "
+	  "they are in no figure.",
+	  "orig_samples" },
 	{ "frequency_impact", "ratio",
 	  "The core's clock by that of the time-stamp counter, while variants of the loop were timed: "
 	  "above 1 it ran faster than nominal, below 1 slower. Cycles times it are core cycles. By a "

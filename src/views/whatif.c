@@ -535,7 +535,7 @@ static const struct sn_explanation whatif_words[] = {
 	  "coverage_share" },
 	{ "coverage_share", "share",
 	  "Of a loop in 'show whatif': its exclusive CPU time, of all CPU time: the exclusive share "
-	  "of 'show loops'. In 'show variants' its inclusive one: loops in it count, too.",
+	  "of 'show loops'. In 'show variants' that of loops in it counts, too, but not what they call.",
 	  "exclusive_share user_share" },
 	{ "user_share", "share",
 	  "Of a loop in 'show whatif': the coverage without the kernel's part (page faults, system "

@@ -9,6 +9,7 @@
 #include "profile/companions.h"
 #include "profile/instances.h"
 #include "rewrite/rewrite.h"
+#include "whatif/nest_time.h"
 #include "whatif/untouched.h"
 
 const char *const sn_loop_variant_names[SN_VARIANTS] = { "orig", "ls",	"fp", "arith",
@@ -337,6 +338,7 @@ enum sn_loop_class sn_loop_class_of(const struct sn_variants *v)
 
 struct finder {
 	const struct sn_profile *profile;
+	struct sn_weight *time; /* sn_nest_time's */
 	struct sn_structures *structures;
 	struct sn_instances_list instances;
 	struct sn_variants_list *out;
@@ -394,6 +396,21 @@ static void drop_data_variants(struct sn_variants *row)
 	clear_figure(&row->figures[SN_VARIANT_DL1]);
 }
 
+/* Of the instances in which a variant was begun those that came to a call. */
+static double called_share(const struct gathered *from)
+{
+	uint64_t called = 0, others = 0;
+
+	for (int v = 0; v < SN_VARIANT_CODES; v++)
+		for (int b = 0; b < SN_VARIANT_BUCKETS; b++) {
+			const struct cell *cell = &from->cells[v][b];
+
+			called += cell->called;
+			others += cell->timed + cell->disturbed + cell->faulted + cell->runaway;
+		}
+	return called + others ? (double)called / (double)(called + others) : NAN;
+}
+
 static void finish(struct finder *finder, const struct gathered *from, struct sn_variants *row)
 {
 	row->keeps_loads = finder->keeps_loads;
@@ -411,6 +428,7 @@ static void finish(struct finder *finder, const struct gathered *from, struct sn
 	if (!isnan(row->figures[SN_VARIANT_PF].cycles))
 		row->pf_lines = from->pf_lines;
 	row->class = sn_loop_class_of(row);
+	row->called_share = called_share(from);
 }
 
 /* Of PF's distances another one must be so much better than the first (chosen): three timings with noise have a
@@ -513,8 +531,7 @@ static void loop_row(const struct gathered *from, const struct sn_variants *buck
 
 static void set_counts(const struct finder *finder, struct sn_variants *row)
 {
-	row->coverage = sn_share(finder->profile->loops[row->loop].inclusive.cpu_ns,
-				 finder->profile->total.cpu_ns);
+	row->coverage = sn_share(finder->time[row->loop].cpu_ns, finder->profile->total.cpu_ns);
 	for (size_t i = 0; i < finder->instances.count; i++)
 		if (finder->instances.items[i].loop == row->loop) {
 			row->instances = finder->instances.items[i].instances;
@@ -689,9 +706,8 @@ static void refer_all(const struct sn_profile *profile, struct sn_variants_list 
 static int by_time(const void *a, const void *b, void *context)
 {
 	const struct gathered *x = *(struct gathered *const *)a, *y = *(struct gathered *const *)b;
-	const struct sn_profile *profile = context;
-	uint64_t tx = profile->loops[x->loop].inclusive.cpu_ns;
-	uint64_t ty = profile->loops[y->loop].inclusive.cpu_ns;
+	const struct sn_weight *time = context;
+	uint64_t tx = time[x->loop].cpu_ns, ty = time[y->loop].cpu_ns;
 
 	if (tx != ty)
 		return tx > ty ? -1 : 1;
@@ -713,10 +729,11 @@ void sn_variants_find(const struct sn_profile *profile, struct sn_structures *st
 
 	*out = (struct sn_variants_list){ 0 };
 	sn_instances_find(profile, &finder.instances);
+	finder.time = sn_nest_time(profile);
 	gather_all(&finder);
 	if (finder.loops.count)
 		qsort_r(finder.loops.items, finder.loops.count, sizeof(*finder.loops.items),
-			by_time, (void *)profile);
+			by_time, finder.time);
 	for (size_t i = 0; i < finder.loops.count; i++) {
 		add_rows(&finder, finder.loops.items[i]);
 		gathered_free(finder.loops.items[i]);
@@ -727,6 +744,7 @@ void sn_variants_find(const struct sn_profile *profile, struct sn_structures *st
 		memcpy(out->items, finder.rows.items, out->count * sizeof(*out->items));
 	if (out->count)
 		refer_all(profile, out);
+	free(finder.time);
 	sn_vec_free(&finder.rows);
 	sn_vec_free(&finder.loops);
 	sn_instances_free(&finder.instances);

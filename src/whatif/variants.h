@@ -60,7 +60,8 @@ struct sn_variants {
 	int exponent; /* 2^exponent <= iterations of an instance < 2^(exponent + 1); -1: all of them */
 	int only_exponent; /* of a loop whose instances are all in one bucket, that one; else -1 */
 	uint64_t instances, iterations; /* in all; of a bucket 0: not known */
-	double coverage;		/* share of CPU time, all that it calls included */
+	double coverage; /* share of CPU time, with that of loops in it, without what they call */
+	double called_share; /* of its instances in which a variant was begun: they called a function, and have no timing */
 	struct sn_variant_figure figures[SN_VARIANTS];
 	enum sn_loop_class class;
 	bool has_no_memory; /* it is known to access none: no LS, no DL1 */

@@ -178,6 +178,9 @@ if t.has('g++'):
     t.check(rows['each_instance']['orig_samples'] == 0 and all('called a function' in told['each_instance'][v] for v in ('orig', 'fp', 'fes')),
             'one that calls in each instance has no timing, and says why', told['each_instance'])
     t.check(rows['never']['orig_samples'] > rows['rarely']['orig_samples'], 'instances that call are left out', rows['never'], rows['rarely'])
+    t.check(rows['never']['called_share'] == 0 and 0.05 < rows['rarely']['called_share'] < 0.5 and rows['each_instance']['called_share'] == 1,
+            'their share is told', rows['rarely']['called_share'])
+    t.check('of the instances that were chosen called a function' in t.run('show', 'variants', 'x-called').stdout, 'in text, too')
     counts = {r['function']: (r['instances'], r['iterations']) for r in t.show('instances', '--all', experiment='x-called')['rows'] if r['bucket'] == 'all'}
     t.equal({f: counts[f] for f in ('never', 'rarely', 'each_time', 'each_instance', 'first_only', 'pushed', 'by_pointer')},
             {'never': (2000, 4000000), 'rarely': (2000, 400000), 'each_time': (2000, 400000), 'each_instance': (2000, 400000),
