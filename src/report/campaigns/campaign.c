@@ -367,10 +367,10 @@ static void application_add(const struct sn_scaling_campaign *read, struct sn_te
 		no_curve_add(&app, out);
 	sn_campaign_add_head(
 		out, "whole",
-		scales ? "configuration|#n|#runs|#elapsed|#speed-up|#efficiency [95 %]|why|"
+		scales ? "configuration|#workers|#runs|#elapsed|#speed-up|#efficiency [95 %]|why|"
 			 "confidence|#load balance|#communication|#computation|#spun|"
 			 "#blocked|#waited for a CPU|#system"
-		       : "configuration|#n|#runs|#elapsed|#CPU time|#spun|#blocked|"
+		       : "configuration|#workers|#runs|#elapsed|#CPU time|#spun|#blocked|"
 			 "#waited for a CPU|#system");
 	for (size_t i = 0; i < app.count; i++)
 		application_row_add(read, &app.rows[i], scales, out);

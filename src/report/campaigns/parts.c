@@ -493,7 +493,7 @@ static void detail_add(const struct sn_campaign_page *page, const struct sn_camp
 	if (!sn_scaling_is_flat(page->read->scaling))
 		sn_campaign_add_curve(page->read, part, out);
 	sn_campaign_add_head(out, "",
-			     "configuration|#n|#busiest worker|#CPU time|#of CPU|#speed-up|"
+			     "configuration|#workers|#busiest worker|#CPU time|#of CPU|#speed-up|"
 			     "#efficiency [95 %]|#work|#balance|why|confidence|look at it");
 	for (size_t i = 0; i < part->count; i++)
 		detail_row_add(page, &part->rows[i], kind, number, out);
