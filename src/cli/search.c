@@ -204,6 +204,7 @@ static sn_status asked_read(const struct sn_args *args, struct asked *out, struc
 	out->options.severity = sn_search_severity_read(args);
 	out->options.steps_most = (uint32_t)out->steps;
 	out->options.mode = "experiment";
+	out->options.has_agents = sn_args_value(args, "agents") != NULL;
 	out->options.first.executions = 1;
 	out->experiment = sn_args_value(args, "experiment");
 	out->format = sn_args_value(args, "format");

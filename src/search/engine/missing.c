@@ -1,10 +1,30 @@
 /* Why a property is not measurable, in words; and which are not for the same reason. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "search/engine/parts.h"
 #include "search/engine/search.h"
 #include "search/evidence/sources.h"
+
+static struct sn_evidence_case case_of(const struct sn_search *s)
+{
+	const char *mode = s->options.mode ? s->options.mode : "experiment";
+	const struct sn_recorded *r = s->recorded;
+	const struct sn_filter *filter = r && r->profile ? &r->profile->filter : NULL;
+	bool is_whole = filter && !r->part; /* a part is cut out by one */
+
+	return (struct sn_evidence_case){
+		.of = !strcmp(mode, "phases")	 ? SN_OF_PHASE
+		      : !strcmp(mode, "restart") ? SN_OF_STARTS
+						 : SN_OF_RECORD,
+		.has_agents = s->options.has_agents,
+		.offered = s->offered,
+		.is_cut_by_time = is_whole && (filter->from_ns || filter->to_ns),
+		.is_cut_by_code = is_whole && (filter->module || filter->function),
+		.tables = r ? r->tables : NULL,
+	};
+}
 
 /* What a need of a metric asks for, or why this search could not have it. */
 static void need_add(const struct sn_search *s, const struct sn_metric *metric, size_t need,
@@ -12,6 +32,7 @@ static void need_add(const struct sn_search *s, const struct sn_metric *metric, 
 {
 	const char *source = metric->needs.items[need];
 	const char *none = sn_source_none(source, metric->name);
+	const struct sn_evidence_case in = case_of(s);
 
 	if (s->failed & sn_source_bit(source, metric->name))
 		sn_text_add(out, "had a start that failed, so that its values are left out");
@@ -23,7 +44,7 @@ static void need_add(const struct sn_search *s, const struct sn_metric *metric, 
 	else if (none && s->barren & sn_source_bit(source, metric->name))
 		sn_text_add(out, none);
 	else
-		sn_source_requirement_add(out, source, metric->name);
+		sn_source_requirement_add(out, source, metric->name, &in);
 }
 
 void sn_not_measurable_reason(const struct sn_search *s, const struct sn_not_measurable *missing,

@@ -700,6 +700,7 @@ sn_status sn_search_begin(struct sn_recorded *recorded, const struct sn_library 
 	s->library = library;
 	s->options = *options;
 	s->barren = options->barren;
+	s->offered = options->measuring.available;
 	s->phase = (struct sn_search_phase){ .executions = 1, .mean_s = recorded->tables->phase_s };
 	s->exit_status = recorded->profile ? recorded->profile->experiment->exit_status : -1;
 	s->evaluator = sn_evaluator_new(recorded->tables, s->options.severity);

@@ -82,6 +82,7 @@ struct sn_measuring {
 struct sn_search_options {
 	const char *strategy; /* a name, or a path of a shared object; NULL: "time" */
 	const char *start;    /* a property; NULL: none */
+	bool has_agents;      /* one on each host */
 	bool is_of_host;      /* findings go to a front, which settles what explains what */
 	double threshold;
 	enum sn_severity severity;     /* what severities are, where properties have both */
@@ -152,7 +153,7 @@ struct sn_search {
 	struct sn_search_agents agents;
 	struct sn_search_results results; /* of agents that send them */
 	bool is_partial;		  /* agents did not come to their end */
-	uint32_t
+	uint32_t offered, /* bit i: sn_sources[i] could be measured when the search began */
 		refused, /* bit i: sn_sources[i] was measured and cost more than the budget allows */
 		barren,	 /* bit i: no start can give values of sn_sources[i] (none) */
 		failed,	 /* bit i: the start for sn_sources[i] failed, so its values are left out */

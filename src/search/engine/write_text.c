@@ -245,6 +245,7 @@ struct looked_at {
 	uint8_t *unmeasurable;		      /* properties */
 	size_t below;			    /* candidates that hold, with less than the threshold */
 	const struct sn_candidate *largest; /* of those; NULL: none */
+	bool is_told;			    /* others are told below, or by what refines them */
 };
 
 static size_t marked(const uint8_t *marks, size_t count)
@@ -254,6 +255,14 @@ static size_t marked(const uint8_t *marks, size_t count)
 	for (size_t i = 0; i < count; i++)
 		all += marks[i];
 	return all;
+}
+
+static bool has_finding(const struct sn_search *s, const struct sonde_strategy_candidate *what)
+{
+	for (size_t i = 0; i < s->findings.count; i++)
+		if (!memcmp(&s->findings.items[i].what, what, sizeof(*what)))
+			return true;
+	return false;
 }
 
 static void candidates_see(const struct sn_search *s, struct looked_at *at)
@@ -272,6 +281,10 @@ static void candidates_see(const struct sn_search *s, struct looked_at *at)
 		    sn_search_is_locator(s->library->properties.items[c->what.property]) ||
 		    sn_search_is_of_machine(s->library->properties.items[c->what.property]))
 			continue;
+		if (has_finding(s, &c->what)) {
+			at->is_told = true;
+			continue;
+		}
 		at->below++;
 		if (!at->largest || c->severity > at->largest->severity)
 			at->largest = c;
@@ -292,25 +305,24 @@ static void looked_at_write(const struct sn_search *s, const struct looked_at *a
 		     properties == 1 ? "property" : "properties", marked(at->regions, regions),
 		     regions);
 	if (data)
-		sn_text_addf(out, " and %zu of %zu data structures; ", marked(at->data, data),
-			     data);
+		sn_text_addf(out, " and %zu of %zu data structures", marked(at->data, data), data);
 	else
-		sn_text_add(out, "; no data structure was seen; ");
+		sn_text_add(out, "; no data structure was seen");
 	if (unmeasurable == properties)
 		sn_text_addf(
 			out,
-			"nothing of it was measurable (why, see below), so strategy %s ends here%s\n",
+			"; nothing of it was measurable (why, see below), so strategy %s ends here%s\n",
 			s->strategy->name,
 			strcmp(s->strategy->name, "time") != 0
 				? "; --strategy time begins with what samples tell"
 				: "");
 	else if (at->largest)
-		sn_text_addf(out, "%zu of it hold%s with less, most %s with %.3f\n", at->below,
+		sn_text_addf(out, "; %zu of it hold%s with less, most %s with %.3f\n", at->below,
 			     at->below == 1 ? "s" : "",
 			     s->library->properties.items[at->largest->what.property]->name,
 			     at->largest->severity);
 	else
-		sn_text_add(out, "nothing of it holds\n");
+		sn_text_add(out, at->is_told ? "\n" : "; nothing of it holds\n");
 }
 
 /* Why a search had no candidate at all. */
@@ -368,6 +380,30 @@ static void asleep_print(const struct sn_search *s, FILE *out)
 	sn_text_free(&site);
 }
 
+/* Whether any property of a section was asked: of what was not, nothing is said. */
+static bool was_asked(const struct sn_search *s, enum section section)
+{
+	for (size_t i = 0; i < s->candidates.count; i++) {
+		const struct sn_candidate *c = &s->candidates.items[i];
+
+		/* hosts tell of no step, but of what holds */
+		if ((c->step || !isnan(c->severity)) &&
+		    section_of(s->library->properties.items[c->what.property]) == section)
+			return true;
+	}
+	return false;
+}
+
+static void times_print(const struct sn_search *s, FILE *out)
+{
+	if (!was_asked(s, TIME))
+		return;
+	fputs("Where the time goes\n\n", out);
+	if (!findings_print(s, TIME, LOCATORS_SHOWN, out))
+		fprintf(out, "  no region above %.3f\n\n", s->options.threshold);
+	asleep_print(s, out);
+}
+
 /* Exit statuses above are of signals, by the shell's rule. */
 enum { SIGNALLED = 128 };
 
@@ -423,10 +459,7 @@ void sn_search_write_text(const struct sn_search *s, FILE *out)
 		nothing_print(s, out);
 	findings_print(s, MACHINE, SIZE_MAX, out);
 	findings_print(s, LATE, LOCATORS_SHOWN, out);
-	fputs("Where the time goes\n\n", out);
-	if (!findings_print(s, TIME, LOCATORS_SHOWN, out))
-		fprintf(out, "  no region above %.3f\n\n", s->options.threshold);
-	asleep_print(s, out);
+	times_print(s, out);
 	findings_print(s, MEMORY, LOCATORS_SHOWN, out);
 	missing_print(s, out);
 	bad_files_print(s, out);

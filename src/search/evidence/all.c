@@ -16,13 +16,25 @@ const struct sn_source *const sn_sources[] = { &sn_source_samples,   &sn_source_
 					       &sn_source_counters,  &sn_source_variants,
 					       &sn_source_instances, NULL };
 
+/* NULL: this metric takes what others do. */
+static const char *needs_of(const struct sn_source *source, const char *metric)
+{
+	for (const char *const *pair = source->needs_of; pair && *pair; pair += 2)
+		if (!strcmp(pair[0], metric))
+			return pair[1];
+	return NULL;
+}
+
+static bool has_name(const char *const *names, const char *name)
+{
+	while (names && *names && strcmp(*names, name) != 0)
+		names++;
+	return names && *names;
+}
+
 static bool gives(const struct sn_source *source, const char *metric)
 {
-	const char *const *given = source->gives;
-
-	while (given && *given && strcmp(*given, metric) != 0)
-		given++;
-	return !given || *given;
+	return !source->gives || has_name(source->gives, metric);
 }
 
 uint32_t sn_source_bit(const char *name, const char *metric)
@@ -73,14 +85,6 @@ double sn_source_cost_most(const struct sn_source *source, double budget)
 	return source->has_counts ? budget * counts_times : budget;
 }
 
-static const char *needs_of(const struct sn_source *source, const char *metric)
-{
-	for (const char *const *pair = source->needs_of; pair && *pair; pair += 2)
-		if (!strcmp(pair[0], metric))
-			return pair[1];
-	return source->needs;
-}
-
 /* What a source that a metric names does not tell, and what does: "which ...". */
 static const struct {
 	const char *metric, *words;
@@ -121,19 +125,62 @@ const char *sn_source_none(const char *name, const char *metric)
 {
 	uint32_t bit = sn_source_bit(name, metric);
 	const struct sn_source *source = bit ? sn_sources[__builtin_ctz(bit)] : NULL;
-	const char *const *of = source ? source->none_of : NULL;
 
-	while (of && *of && strcmp(*of, metric) != 0)
-		of++;
-	return source && (!of || *of) ? source->none : NULL;
+	return source && (!source->none_of || has_name(source->none_of, metric)) ? source->none
+										 : NULL;
 }
 
-void sn_source_requirement_add(struct sn_text *out, const char *name, const char *metric)
+/* NULL: nothing keeps it from the metric for that. */
+static const char *why_cut(const struct sn_source *source, const char *metric,
+			   const struct sn_evidence_case *in)
+{
+	if (in->of == SN_OF_PHASE && has_name(source->of_whole_runs, metric))
+		return "tells this of whole runs, and not of executions of a phase";
+	if (in->is_cut_by_time && source->is_cut_by_time)
+		return "tells nothing of a run that is filtered by time";
+	if (in->is_cut_by_code && source->is_cut_by_code)
+		return "tells nothing of a run that is filtered by code";
+	if (in->tables && in->tables->phase_s < SN_GROWTH_LEAST_S &&
+	    has_name(source->of_long_runs, metric))
+		return "needs a run of 2 s at least";
+	return NULL;
+}
+
+/* Of what a search could measure while the program ran, or in further starts; NULL: it could not. */
+static const char *why_unmeasured(const struct sn_source *source, uint32_t bit, const char *metric,
+				  const struct sn_evidence_case *in)
+{
+	if (in->of == SN_OF_RECORD || !source->option)
+		return NULL;
+	if (source->of_starts && !has_name(source->of_starts, metric))
+		return NULL;
+	if (in->of == SN_OF_PHASE && source->monitored)
+		return "found no further execution to be traced in";
+	if (in->offered & bit)
+		return "got no start of its own (--restarts and --max-time bound them)";
+	if (in->of == SN_OF_PHASE)
+		return in->has_agents ? "is not measured with --agents"
+				      : "needs a start of its own (--restarts 1)";
+	return "is not measured where other hosts run the program";
+}
+
+void sn_source_requirement_add(struct sn_text *out, const char *name, const char *metric,
+			       const struct sn_evidence_case *in)
 {
 	uint32_t bit = sn_source_bit(name, metric);
+	const struct sn_source *source = bit ? sn_sources[__builtin_ctz(bit)] : NULL;
+	const char *why = source ? why_cut(source, metric, in) : words_untold(metric);
+	const char *needs = source ? needs_of(source, metric) : NULL;
 
-	if (bit)
-		sn_text_addf(out, "needs %s", needs_of(sn_sources[__builtin_ctz(bit)], metric));
+	if (!why && !needs && source->option && in->tables &&
+	    sn_tables_has_source(in->tables, name))
+		why = "was recorded, and has no value of this";
+	if (!why && in->of == SN_OF_PHASE && source->needs_of_phase)
+		needs = source->needs_of_phase;
+	else if (!why)
+		why = why_unmeasured(source, bit, metric, in);
+	if (why)
+		sn_text_add(out, why);
 	else
-		sn_text_add(out, words_untold(metric));
+		sn_text_addf(out, "needs %s", needs ? needs : source->needs);
 }

@@ -528,8 +528,7 @@ const struct sn_source sn_source_caches = {
 	.name = "caches",
 	.measures =
 		"accesses and misses of loops by data object and thread, replayed through caches of any size",
-	.needs =
-		"a run of sonde trace, and a model of the processor (--arch); with --phase a start of its own (--restarts), without --agents",
+	.needs = "a run of sonde trace",
 	.none = "no hot loop of this program can give",
 	.costs = "a fifth of the CPU time, and the replay of what was recorded",
 	.option = "trace",

@@ -113,15 +113,30 @@ static void counters_collect(struct sn_recorded *r)
 	}
 }
 
+/* An event each, as `record -e` takes them. */
+static const char *const needs_of[] = {
+	"page_faults",
+	"a run that was recorded with -e page-faults",
+	"context_switches",
+	"a run that was recorded with -e context-switches",
+	"migrations",
+	"a run that was recorded with -e cpu-migrations",
+	"stalled",
+	"a run that was recorded with -e cycles,stalled-cycles-backend",
+	"misses",
+	"a run that was recorded with -e dcm,l2m,l3m,tlbm",
+	NULL
+};
+static const char *const of_starts[] = { "stalled", NULL };
+
 const struct sn_source sn_source_counters = {
 	.name = "counters",
 	.measures = "page faults, context switches and migrations by region; stalled cycles and "
 		    "misses where the processor counts them",
-	.needs =
-		"a run that was recorded with -e: page-faults, context-switches, cpu-migrations, or "
-		"of the processor cycles with stalled-cycles-backend, dcm, l2m, l3m, tlbm; no "
-		"filter by time; with --phase a start of its own, of the processor's (--restarts), "
-		"without --agents",
+	.needs = "a run that was recorded with -e",
+	.needs_of = needs_of,
+	.of_starts = of_starts,
+	.is_cut_by_time = true,
 	.none = "nothing on this machine counts ('sonde doctor' says why; most virtual machines hide "
 		"the processor's counters)",
 	.none_of = of_processor,

@@ -10,8 +10,7 @@
 enum { CALLS, GROWTH, COLUMNS };
 static const char *const given[] = { [CALLS] = "heap_calls", [GROWTH] = "heap_growth", NULL };
 
-/* What grows in a shorter run is its beginning. */
-static const double growing_least_s = 2;
+static const char *const of_growth[] = { "heap_growth", NULL };
 
 static void path_add(struct sn_recorded *r, const struct sn_heap_path *path, struct sn_value *value)
 {
@@ -32,7 +31,7 @@ static bool is_growth_known(const struct sn_recorded *r, const struct sn_heap *h
 	for (size_t i = 0; i < heap->paths.count; i++)
 		if (isnan(heap->paths.items[i].growth_bytes_s))
 			return false;
-	return r->tables->phase_s >= growing_least_s;
+	return r->tables->phase_s >= SN_GROWTH_LEAST_S;
 }
 
 static void heap_collect(struct sn_recorded *r)
@@ -82,9 +81,10 @@ const struct sn_source sn_source_heap = {
 	.measures =
 		"calls of the allocator and growth of what they leave, by region, exactly; where "
 		"the allocator takes much time by a sample, with an error",
-	.needs =
-		"a run that was recorded with --heap; no filter by time; with --phase executions left after "
-		"the step that asked for it (growth: not with --phase)",
+	.needs = "a run that was recorded with --heap",
+	.of_long_runs = of_growth,
+	.of_whole_runs = of_growth,
+	.is_cut_by_time = true,
 	.trace = SN_TRACE_HEAP,
 	.monitored = SN_MONITOR_HEAP,
 	.costs = "a tenth of a microsecond for each call of the allocator; of a sample some 5 ns",

@@ -108,8 +108,7 @@ const struct sn_source sn_source_instances = {
 	.name = "instances",
 	.measures =
 		"how often each thread enters a loop, and how many iterations that are, exactly",
-	.needs =
-		"a run of sonde vprof, and loops that can run as copies; with --phase a start of its own (--restarts), without --agents",
+	.needs = "a run of sonde vprof",
 	.none = "no hot loop of this program can give",
 	.costs =
 		"some cycles for each time that a loop is entered, and 1 % of its time for timings",

@@ -119,9 +119,8 @@ const struct sn_source sn_source_io = {
 	.name = "io",
 	.measures = "calls of the system that read or write files, and their bytes, exactly; where "
 		    "they take much time by a sample, with an error",
-	.needs =
-		"a run that was recorded with --io; no filter by time; with --phase executions left after "
-		"the step that asked for it",
+	.needs = "a run that was recorded with --io",
+	.is_cut_by_time = true,
 	.trace = SN_TRACE_IO,
 	.monitored = SN_MONITOR_IO,
 	.costs = "a tenth of a microsecond for each call; of a sample some 5 ns",

@@ -127,9 +127,6 @@ static double growth_of(const struct sn_packet *packets, size_t count)
 			      : 0;
 }
 
-/* Of a shorter run it is not known: its beginning is most of it. */
-static const double growing_least_s = 2;
-
 static void memory_collect(struct sn_recorded *r, uint32_t source)
 {
 	const struct sn_experiment *e = r->profile->experiment;
@@ -140,7 +137,7 @@ static void memory_collect(struct sn_recorded *r, uint32_t source)
 
 		if (end < e->packets.count && e->packets.items[end].process == process)
 			continue;
-		if (end - first > FIFTHS && r->tables->phase_s >= growing_least_s &&
+		if (end - first > FIFTHS && r->tables->phase_s >= SN_GROWTH_LEAST_S &&
 		    r->process_members[process] != SN_ALL)
 			process_value_add(r, source, "resident_growth", r->process_members[process],
 					  growth_of(&e->packets.items[first], end - first));
@@ -225,19 +222,26 @@ static void kernel_collect(struct sn_recorded *r)
 
 static const char *const needs_of[] = {
 	"resident_growth",
-	"a run of 2 s at least (recording with --heap needs none of this), and no filter",
+	"a longer run, of which the size of memory was read more often",
 	"device_wait",
-	"/proc/pressure (CONFIG_PSI) where the run was recorded, a run of 2 s at least, and no filter",
+	"/proc/pressure (CONFIG_PSI) where the run was recorded",
 	"memory_size",
-	"a run that tells how much memory its host has, and no filter",
+	"a run that tells how much memory its host has",
 	NULL
 };
+static const char *const of_long_runs[] = { "resident_growth", "device_wait", NULL };
+static const char *const of_whole_runs[] = { "resident_growth", "device_wait", "memory_size",
+					     NULL };
 
 const struct sn_source sn_source_kernel = {
 	.name = "kernel",
 	.measures = "time without a CPU by thread, page faults and growth of memory by process",
-	.needs = "/proc/PID/schedstat where the run was recorded; no filter by time or code",
+	.needs = "/proc/PID/schedstat where the run was recorded",
 	.needs_of = needs_of,
+	.of_long_runs = of_long_runs,
+	.of_whole_runs = of_whole_runs,
+	.is_cut_by_time = true,
+	.is_cut_by_code = true,
 	.costs = "a read of the kernel's account a second",
 	.collect = kernel_collect,
 };

@@ -282,9 +282,8 @@ static void locks_collect(struct sn_recorded *r)
 const struct sn_source sn_source_locks = {
 	.name = "locks",
 	.measures = "waiting for locks by lock, who held them and where, exactly",
-	.needs =
-		"a run that was recorded with --sync; no filter by time; with --phase executions left after "
-		"the step that asked for it",
+	.needs = "a run that was recorded with --sync",
+	.is_cut_by_time = true,
 	.trace = SN_TRACE_SYNC,
 	.monitored = SN_MONITOR_LOCKS,
 	.costs = "what recording with --sync costs",

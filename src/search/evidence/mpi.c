@@ -510,9 +510,9 @@ static const char *const times[] = { "late_sender",
 const struct sn_source sn_source_mpi = {
 	.name = "mpi",
 	.measures = "waiting of ranks for each other by kind, and messages, exactly",
-	.needs =
-		"a run that was recorded with --mpi; no filter by time; with --phase a program that is linked "
-		"with an MPI library",
+	.needs = "a run that was recorded with --mpi",
+	.needs_of_phase = "a program that is linked with an MPI library",
+	.is_cut_by_time = true,
 	.trace = SN_TRACE_MPI,
 	.costs = "what recording with --mpi costs",
 	.option = "mpi",

@@ -464,9 +464,9 @@ const struct sn_source sn_source_openmp = {
 	.measures =
 		"work and waiting of OpenMP teams by construct, regions, critical sections and tasks, "
 		"exactly",
-	.needs =
-		"a run that was recorded with --openmp; no filter by time; with --phase a program that is linked "
-		"with an OpenMP library",
+	.needs = "a run that was recorded with --openmp",
+	.needs_of_phase = "a program that is linked with an OpenMP library",
+	.is_cut_by_time = true,
 	.trace = SN_TRACE_OPENMP,
 	.costs = "what recording with --openmp costs",
 	.option = "openmp",

@@ -491,7 +491,7 @@ const struct sn_source sn_source_samples = {
 	.name = "samples",
 	.measures =
 		"CPU time by region and thread; time in OpenMP and MPI by the calls on the stacks",
-	.needs = "a recorded run with samples",
+	.needs = "a run that was recorded with samples",
 	.costs = "what recording costs",
 	.collect = samples_collect,
 };

@@ -8,12 +8,23 @@
 #include "wire/monitor.h"
 #include "wire/trace.h"
 
+/** What grows in a shorter run is its beginning. */
+#define SN_GROWTH_LEAST_S 2.0
+
 struct sn_source {
 	const char *name;     /* as `needs` of a metric has it */
 	const char *measures; /* one line each, for people */
+	/* what a recorded run has to be: "a run that was recorded with --heap" */
 	const char *needs;
 	/* pairs of a metric and what that takes, ended by NULL, where it is something else; NULL: none */
 	const char *const *needs_of;
+	/* what executions of a phase take, where it is none of what follows from the rest; NULL: nothing */
+	const char *needs_of_phase;
+	/* metrics that a shorter run than SN_GROWTH_LEAST_S does not have; those that executions of a phase do not have; and those
+	 * that further starts can give. NULL: none, none, all */
+	const char *const *of_long_runs, *const *of_whole_runs, *const *of_starts;
+	/* it tells nothing of a run that is filtered so */
+	bool is_cut_by_time, is_cut_by_code;
 	const char *costs;
 	/* what a recording must be told to give it, as `sonde record` has it ("heap"); NULL: nothing */
 	const char *option;
@@ -53,8 +64,17 @@ uint32_t sn_sources_wanted(const struct sn_tables *tables);
 double sn_source_cost_most(const struct sn_source *source, double budget);
 /** Why no start can give a metric of the source with this name: "which ..."; NULL: one can. */
 const char *sn_source_none(const char *name, const char *metric);
-/** Adds what the source of this name takes for a metric: "needs ...", or why it does not tell it,
- *  and what helps. */
-void sn_source_requirement_add(struct sn_text *out, const char *name, const char *metric);
+/** How a search has come to its values. */
+struct sn_evidence_case {
+	enum { SN_OF_RECORD, SN_OF_STARTS, SN_OF_PHASE } of;
+	bool has_agents;  /* with SN_OF_PHASE: one on each host */
+	uint32_t offered; /* bit i: sn_sources[i] could be measured while it ran */
+	bool is_cut_by_time, is_cut_by_code; /* filters */
+	const struct sn_tables *tables;
+};
+/** Adds what the source of this name takes for a metric in this case, or why it does not tell it, as one clause that goes on
+ *  from "which": "needs ...". */
+void sn_source_requirement_add(struct sn_text *out, const char *name, const char *metric,
+			       const struct sn_evidence_case *in);
 
 #endif

@@ -81,8 +81,7 @@ const struct sn_source sn_source_variants = {
 	.name = "variants",
 	.measures =
 		"what loops take as they are, without their arithmetic, and without their accesses to memory",
-	.needs =
-		"a run of sonde decan, and loops that can have variants; with --phase a start of its own (--restarts), without --agents",
+	.needs = "a run of sonde decan",
 	.none = "no hot loop of this program can give",
 	.costs = "a fifth of the CPU time",
 	.option = "decan",

@@ -118,7 +118,7 @@ static void waits_collect(struct sn_recorded *r)
 const struct sn_source sn_source_waits = {
 	.name = "waits",
 	.measures = "blocked time by the calls of the C library that blocked, exactly",
-	.needs = "a recorded run, not from outside",
+	.needs = "a run that was not recorded from outside",
 	.costs = "what recording costs",
 	.collect = waits_collect,
 };
