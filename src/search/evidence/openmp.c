@@ -43,7 +43,8 @@ static const char *const column_names[COLUMNS] = {
 	"tasks",	 "largest_body",  "fork_join",	   "region_calls",
 	"time"
 };
-static const char team_name[] = "team", delay_name[] = "wait_delay", off_name[] = "team_off_cpu";
+static const char team_name[] = "team", delay_name[] = "wait_delay", off_name[] = "team_off_cpu",
+		  body_delay_name[] = "body_delay";
 
 /* Regions that a value is added to, each once. */
 typedef SN_VEC(uint32_t) region_vec;
@@ -334,6 +335,27 @@ static struct seen *waiting_see(const struct sn_recorded *r)
 	return seen;
 }
 
+/* What a thread lacks of CPUs is in proportion to its CPU time, in the work of parallel regions as elsewhere. */
+static void body_delays_add(struct telling *t, const struct seen *seen, const double *delays_s)
+{
+	const struct sn_recorded *r = t->r;
+	uint32_t column = sn_tables_column(r->tables, body_delay_name, NULL);
+
+	sn_tables_complete(r->tables, column);
+	for (size_t i = 0; i < r->cells.count; i++) {
+		const struct sn_recorded_cell *cell = &r->cells.items[i];
+		const struct sn_stack_facts *facts = &r->stacks[cell->stack];
+
+		if (facts->parallel == SN_ALL || is_waiting(facts->activity) ||
+		    r->thread_members[cell->thread] == SN_ALL || !(seen[cell->thread].cpu_s > 0))
+			continue;
+		sn_recorded_add(t->r, column, t->source, facts->parallel, cell->thread,
+				delays_s[cell->thread] * (double)cell->cpu_ns / 1e9 /
+					seen[cell->thread].cpu_s,
+				NAN, 0);
+	}
+}
+
 /* A thread that waits for its team loses nothing by having no CPU meanwhile. Without a CPU for want of one it is in
  * proportion to its CPU time, in waits as elsewhere. */
 static void delays_add(struct telling *t)
@@ -356,6 +378,7 @@ static void delays_add(struct telling *t)
 				fmax(0, t->waited_s[i] - seen[i].spinning_s - seen[i].blocked_s),
 				NAN, 0);
 	}
+	body_delays_add(t, seen, delays_s);
 	free(delays_s);
 	free(seen);
 }
@@ -411,44 +434,23 @@ static void openmp_collect(struct sn_recorded *r)
 	sn_openmp_free(openmp);
 }
 
-static const char *const given[] = { "body",
-				     "parallel_wait",
-				     "end_wait",
-				     "barrier_wait",
-				     "critical_wait",
-				     "ordered_wait",
-				     "omp_lock_wait",
-				     "task_wait",
-				     "task_body",
-				     "critical_entries",
-				     "tasks",
-				     "largest_body",
-				     "fork_join",
-				     "region_calls",
-				     "time",
-				     "single_body",
-				     "sections_body",
-				     "team",
-				     "wait_delay",
-				     "team_off_cpu",
-				     NULL };
-static const char *const times[] = { "body",
-				     "parallel_wait",
-				     "end_wait",
-				     "barrier_wait",
-				     "critical_wait",
-				     "ordered_wait",
-				     "omp_lock_wait",
-				     "task_wait",
-				     "task_body",
-				     "largest_body",
-				     "single_body",
-				     "sections_body",
-				     "fork_join",
-				     "time",
-				     "wait_delay",
-				     "team_off_cpu",
-				     NULL };
+static const char *const given[] = { "body",	      "parallel_wait",
+				     "end_wait",      "barrier_wait",
+				     "critical_wait", "ordered_wait",
+				     "omp_lock_wait", "task_wait",
+				     "task_body",     "critical_entries",
+				     "tasks",	      "largest_body",
+				     "fork_join",     "region_calls",
+				     "time",	      "single_body",
+				     "sections_body", "team",
+				     "wait_delay",    "body_delay",
+				     "team_off_cpu",  NULL };
+static const char *const times[] = { "body",	      "parallel_wait", "end_wait",
+				     "barrier_wait",  "critical_wait", "ordered_wait",
+				     "omp_lock_wait", "task_wait",     "task_body",
+				     "largest_body",  "single_body",   "sections_body",
+				     "fork_join",     "time",	       "wait_delay",
+				     "body_delay",    "team_off_cpu",  NULL };
 
 /* samples see who waits actively, and not who sleeps in the runtime */
 static const char *const waits[] = { "parallel_wait",

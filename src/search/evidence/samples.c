@@ -21,6 +21,7 @@ enum column {
 	HEAP_TIME,
 	IO_CPU,
 	BODY,
+	BODY_CPU,
 	LOOP_BODY,
 	PARALLEL_WAIT,
 	BARRIER_WAIT,
@@ -41,11 +42,11 @@ enum column {
 	COLUMNS
 };
 static const char *const column_names[COLUMNS] = {
-	"cpu",		 "own",		 "faults",	  "spin",	   "heap_time",
-	"io_cpu",	 "body",	 "loop_body",	  "parallel_wait", "barrier_wait",
-	"critical_wait", "ordered_wait", "omp_lock_wait", "task_wait",	   "mpi_time",
-	"mpi_barrier",	 "mpi_nxn",	 "mpi_reduce",	  "mpi_broadcast", "mpi_point",
-	"mpi_poll",	 "mpi_scan",	 "mpi_delay",	  "serial"
+	"cpu",		"own",		 "faults",	 "spin",	  "heap_time",
+	"io_cpu",	"body",		 "body_cpu",	 "loop_body",	  "parallel_wait",
+	"barrier_wait", "critical_wait", "ordered_wait", "omp_lock_wait", "task_wait",
+	"mpi_time",	"mpi_barrier",	 "mpi_nxn",	 "mpi_reduce",	  "mpi_broadcast",
+	"mpi_point",	"mpi_poll",	 "mpi_scan",	 "mpi_delay",	  "serial"
 };
 
 /* What else the time of an activity counts as. */
@@ -277,6 +278,7 @@ static void body_add(struct sampling *s, const struct sn_recorded_cell *cell, do
 	double error = toss_s(seconds, samples);
 
 	path_add(s, BODY, cell->stack, cell->thread, (struct told){ seconds, samples, error });
+	path_add(s, BODY_CPU, cell->stack, cell->thread, (struct told){ seconds, samples, error });
 	if (loop != SN_ALL)
 		sn_recorded_add(s->r, s->columns[LOOP_BODY], s->source, loop, cell->thread, seconds,
 				samples, error);
