@@ -131,7 +131,8 @@ void sn_decode_variant(struct image *image, const struct owner *owner,
 	const bool has_clock = record->timings.header.size_bytes >= SN_VARIANT_BYTES_CLOCK;
 	const bool has_called = record->timings.header.size_bytes >= sizeof(*record);
 	struct sn_loop_variant variant = {
-		.variant = record->variant,
+		.variant = record->variant & ~SN_VARIANT_WARM,
+		.is_warm = record->variant & SN_VARIANT_WARM,
 		.disturbed = record->disturbed,
 		.faulted = record->faulted,
 		.runaway = record->runaway,
@@ -140,7 +141,7 @@ void sn_decode_variant(struct image *image, const struct owner *owner,
 		.called = has_called ? record->called : 0,
 	};
 
-	if (record->variant >= SN_VARIANT_CODES) {
+	if (variant.variant >= SN_VARIANT_CODES) {
 		image->damaged++;
 		return;
 	}

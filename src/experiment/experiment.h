@@ -265,6 +265,7 @@ struct sn_loop_bucket {
  *  that. */
 struct sn_loop_variant {
 	uint32_t variant; /* its code (wire/variants.h) */
+	bool is_warm;	  /* they ran behind another variant on the same instances */
 	struct sn_loop_bucket timings;
 	uint32_t disturbed, faulted, runaway; /* instances without a timing */
 	/* so many times SN_CLOCK_CORE_CYCLES of the core took so many of the time-stamp counter */

@@ -114,10 +114,7 @@ static void set_figure(struct sn_table *table, enum sn_decan_variant v,
 	set_real(table, at + 3, figure->high);
 	sn_table_set_int(table, at + 4, (int64_t)figure->samples);
 	sn_table_set_text(table, at + 5, sn_variant_safety(v));
-	sn_table_set_text(table, at + 6,
-			  figure->state == SN_VARIANT_MEASURED ? "measured"
-			  : figure->state == SN_VARIANT_WEAK   ? "weak"
-							       : figure->reason);
+	sn_table_set_text(table, at + 6, sn_variant_state_name(figure));
 }
 
 static void set_gain(struct sn_table *table, size_t at, const struct sn_variant_figure *figure)
@@ -285,30 +282,32 @@ static void why_no_variants(const struct sn_view_input *input, struct sn_text *o
 		sn_text_add(out, "none of the loops that had variants is known to this analysis");
 }
 
-#define FIGURE_WORDS(V, IT)                                                                            \
-	{ V "_cycles", "cycles",                                                                       \
-	  "Cycles an iteration of " IT                                                                 \
-	  ", of the time-stamp counter: the median of what was timed, "                                \
-	  "by bucket.",                                                                                \
-	  V "_state" },                                                                                \
-		{ V "_stability", "ratio",                                                             \
-		  "(median - least) / least of the timings of " IT ": below 0.05 they agree.",         \
-		  V "_cycles" },                                                                       \
-		{ V "_low", "cycles", "Lower end of the 95 % interval of that median.",                \
-		  V "_cycles" },                                                                       \
-		{ V "_high", "cycles", "Upper end of the 95 % interval of that median.",               \
-		  V "_cycles" },                                                                       \
-		{ V "_samples", "count", "Instances in which it was timed: " IT ".",                   \
-		  V "_cycles" },                                                                       \
-		{ V "_safety", "text",                                                                 \
-		  "What it writes: none; silent (what it has just read); same (it is the loop's "      \
-		  "own execution).",                                                                   \
-		  V "_state" },                                                                        \
-	{                                                                                              \
-		V "_state", "text",                                                                    \
-			"measured; weak (few timings, or instances below 500 cycles); else why there " \
-			"is no figure, or no gain, of " IT ".",                                        \
-			V "_samples"                                                                   \
+#define FIGURE_WORDS(V, IT)                                                                              \
+	{ V "_cycles", "cycles",                                                                         \
+	  "Cycles an iteration of " IT                                                                   \
+	  ", of the time-stamp counter: the median of what was timed, "                                  \
+	  "by bucket.",                                                                                  \
+	  V "_state" },                                                                                  \
+		{ V "_stability", "ratio",                                                               \
+		  "(median - least) / least of the timings of " IT ": below 0.05 they agree.",           \
+		  V "_cycles" },                                                                         \
+		{ V "_low", "cycles", "Lower end of the 95 % interval of that median.",                  \
+		  V "_cycles" },                                                                         \
+		{ V "_high", "cycles", "Upper end of the 95 % interval of that median.",                 \
+		  V "_cycles" },                                                                         \
+		{ V "_samples", "count", "Instances in which it was timed: " IT ".",                     \
+		  V "_cycles" },                                                                         \
+		{ V "_safety", "text",                                                                   \
+		  "What it writes: none; silent (what it has just read); same (it is the loop's "        \
+		  "own execution).",                                                                     \
+		  V "_state" },                                                                          \
+	{                                                                                                \
+		V "_state", "text",                                                                      \
+			"measured; weak (few timings, or instances below 500 cycles); warm (it ran "     \
+			"behind other variants on the same instances, as there were few: what it "       \
+			"read was in the caches, so it may be faster than it would be); else why there " \
+			"is no figure, or no gain, of " IT ".",                                          \
+			V "_samples"                                                                     \
 	}
 #define GAIN_WORDS(V, IF)                                                                          \
 	{ V "_speedup", "ratio", "How many times faster the loop would be " IF ".", V "_cycles" }, \

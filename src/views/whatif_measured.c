@@ -94,7 +94,7 @@ static void add_row(const struct sn_program *program, const struct sn_measured_l
 	sn_table_set_real(table, M_CUMULATIVE_LOW, row->cumulative_range.low);
 	sn_table_set_real(table, M_CUMULATIVE, row->cumulative);
 	sn_table_set_real(table, M_CUMULATIVE_HIGH, row->cumulative_range.high);
-	sn_table_set_text(table, M_STATE, figure->state == SN_VARIANT_WEAK ? "weak" : "measured");
+	sn_table_set_text(table, M_STATE, sn_variant_state_name(figure));
 	sn_table_set_text(table, M_LABEL, loop->code->label);
 	sn_table_set_text(table, M_FUNCTION, program->functions.items[loop->function].name);
 	if (row->counted_with != SN_NONE)

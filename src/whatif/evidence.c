@@ -217,7 +217,15 @@ static const char *measured_verdict(const struct judge *j)
 static bool is_weak(const struct judge *j)
 {
 	for (int v = 0; v < SN_VARIANTS; v++)
-		if (j->figures[v].state == SN_VARIANT_WEAK)
+		if (sn_variant_is_doubtful(&j->figures[v]))
+			return true;
+	return false;
+}
+
+static bool is_warm(const struct judge *j)
+{
+	for (int v = 0; v < SN_VARIANTS; v++)
+		if (j->figures[v].state == SN_VARIANT_WARMED)
 			return true;
 	return false;
 }
@@ -228,6 +236,11 @@ static void give_verdict(struct judge *j)
 	const char *why;
 
 	out->verdict = measured_verdict(j);
+	if (out->verdict && is_warm(j))
+		out->verdict = sn_arena_printf(&out->arena,
+					       "%s (few instances: variants shared them, and those "
+					       "behind LS found warm caches)",
+					       out->verdict);
 	if (out->verdict) {
 		out->trust = j->known->variants->class == SN_CLASS_UNKNOWN || is_weak(j)
 				     ? SN_EVIDENCE_MEDIUM
@@ -283,6 +296,10 @@ static void add_measured(struct judge *j, enum sn_decan_variant v, double worth,
 		advice.range = (struct sn_interval){ 1, f->speedup_range.high * VARIANT_ERROR };
 	if (f->state == SN_VARIANT_WEAK)
 		advice.against = "few timings, or short instances: the figure is weak";
+	if (f->state == SN_VARIANT_WARMED)
+		advice.against =
+			"it ran behind other variants on the same few instances, on warm caches: "
+			"the gain may be smaller";
 	set_program(&advice, j->known->inclusive_share);
 	sn_vec_push(&j->out->advice, advice);
 }

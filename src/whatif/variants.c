@@ -42,6 +42,13 @@ const char *sn_variant_safety(enum sn_decan_variant variant)
 	}
 }
 
+const char *sn_variant_state_name(const struct sn_variant_figure *figure)
+{
+	static const char *const names[] = { "measured", "weak", "warm" };
+
+	return figure->state <= SN_VARIANT_WARMED ? names[figure->state] : figure->reason;
+}
+
 const char *sn_loop_class_name(enum sn_loop_class class)
 {
 	static const char *const names[] = { "unknown", "data",	   "compute",
@@ -59,7 +66,8 @@ struct timing {
 
 /* What was measured of one variant in instances of like iterations. */
 struct cell {
-	SN_VEC(struct timing) timings;
+	SN_VEC(struct timing) timings, warm; /* warm: behind other variants on the same instances */
+	uint64_t warm_timed;
 	uint64_t timed, cycles, iterations;
 	uint64_t disturbed, faulted, runaway, called;
 };
@@ -79,7 +87,7 @@ static void gather(struct gathered *to, const struct sn_loop_variant *from)
 	if (exponent >= SN_VARIANT_BUCKETS)
 		exponent = SN_VARIANT_BUCKETS - 1;
 	cell = &to->cells[from->variant][exponent];
-	cell->timed += from->timings.timed;
+	*(from->is_warm ? &cell->warm_timed : &cell->timed) += from->timings.timed;
 	cell->cycles += from->timings.cycles;
 	cell->iterations += from->timings.iterations;
 	cell->disturbed += from->disturbed;
@@ -93,7 +101,9 @@ static void gather(struct gathered *to, const struct sn_loop_variant *from)
 		struct timing timing = { (double)t->cycles / (double)t->iterations,
 					 (double)t->cycles };
 
-		if (t->iterations)
+		if (t->iterations && from->is_warm)
+			sn_vec_push(&cell->warm, timing);
+		else if (t->iterations)
 			sn_vec_push(&cell->timings, timing);
 	}
 }
@@ -116,10 +126,24 @@ static int by_cycles(const void *a, const void *b)
 
 /* ---- one variant in one bucket ---- */
 
+/* Those that others have warmed the caches for are taken only where there are few besides. Whether they are. */
+static bool take_warm(struct cell *cell)
+{
+	bool is_taken = cell->timings.count < SAMPLES_FEW && cell->warm.count;
+
+	for (size_t i = 0; is_taken && i < cell->warm.count; i++)
+		sn_vec_push(&cell->timings, cell->warm.items[i]);
+	if (is_taken)
+		cell->timed += cell->warm_timed;
+	cell->warm.count = 0;
+	return is_taken;
+}
+
 /* The interval of the median by the order of the timings: the ranks n/2 -+ 0.98 sqrt(n) hold it with 95 %
  * (a binomial's deviation is sqrt(n)/2). */
 static void summarize(struct cell *cell, struct sn_variant_figure *out)
 {
+	bool is_warm = take_warm(cell);
 	size_t n = cell->timings.count;
 	const struct timing *t = cell->timings.items;
 	double reach = 0.98 * sqrt((double)n);
@@ -139,8 +163,10 @@ static void summarize(struct cell *cell, struct sn_variant_figure *out)
 	out->instance_cycles = t[n / 2].instance;
 	if (t[0].cycles > 0)
 		out->stability = (out->cycles - t[0].cycles) / t[0].cycles;
-	out->state = n < SAMPLES_FEW || out->instance_cycles < CYCLES_TRUSTED ? SN_VARIANT_WEAK
-									      : SN_VARIANT_MEASURED;
+	out->state = is_warm ? SN_VARIANT_WARMED
+		     : n < SAMPLES_FEW || out->instance_cycles < CYCLES_TRUSTED
+			     ? SN_VARIANT_WEAK
+			     : SN_VARIANT_MEASURED;
 }
 
 static void clear_figure(struct sn_variant_figure *figure)
@@ -173,7 +199,7 @@ static void join_buckets(const struct gathered *from, const struct sn_variants *
 {
 	double weight = 0, sum = 0, orig_sum = 0, variance = 0, orig_variance = 0, stability = 0;
 	double instance = 0;
-	bool is_weak = false;
+	bool is_weak = false, is_warm = false;
 
 	clear_figure(out);
 	clear_figure(orig);
@@ -191,6 +217,7 @@ static void join_buckets(const struct gathered *from, const struct sn_variants *
 		orig_variance += pow(w * (o->high - o->low) / 2, 2);
 		stability += w * f->stability;
 		instance += w * f->instance_cycles;
+		is_warm |= f->state == SN_VARIANT_WARMED;
 		out->samples += f->samples;
 		orig->samples += o->samples;
 	}
@@ -206,7 +233,7 @@ static void join_buckets(const struct gathered *from, const struct sn_variants *
 	orig->high = (orig_sum + sqrt(orig_variance)) / weight;
 	/* a few timings of a variant in a bucket of little weight do not make it weak */
 	is_weak = out->samples < SAMPLES_FEW || out->instance_cycles < CYCLES_TRUSTED;
-	out->state = is_weak ? SN_VARIANT_WEAK : SN_VARIANT_MEASURED;
+	out->state = is_warm ? SN_VARIANT_WARMED : is_weak ? SN_VARIANT_WEAK : SN_VARIANT_MEASURED;
 }
 
 static double amdahl(double share, double speedup)
@@ -313,6 +340,9 @@ enum sn_loop_class sn_loop_class_of(const struct sn_variants *v)
 		return fes == AS_FAST			? SN_CLASS_FRONT_END
 		       : fp == AS_FAST && fes == FASTER ? SN_CLASS_COMPUTE
 							: SN_CLASS_UNKNOWN;
+	/* nor how much less they take, if another variant has brought what they load */
+	if (v->keeps_loads && fp == FASTER && work->state == SN_VARIANT_WARMED)
+		return SN_CLASS_UNKNOWN;
 	/* where arithmetic alone explains the time, instructions that do nothing cannot tell more; where neither it nor loads
 	 * can be left out for a gain, and both together neither, what is left does: supply, or where to go on */
 	/* the loads that are kept may be what these take as long for */
@@ -717,8 +747,10 @@ static int by_time(const void *a, const void *b, void *context)
 static void gathered_free(struct gathered *gathered)
 {
 	for (int v = 0; v < SN_VARIANT_CODES; v++)
-		for (int b = 0; b < SN_VARIANT_BUCKETS; b++)
+		for (int b = 0; b < SN_VARIANT_BUCKETS; b++) {
 			sn_vec_free(&gathered->cells[v][b].timings);
+			sn_vec_free(&gathered->cells[v][b].warm);
+		}
 	free(gathered);
 }
 

@@ -20,7 +20,10 @@ const char *sn_variant_safety(enum sn_decan_variant variant);
 
 enum sn_variant_state {
 	SN_VARIANT_MEASURED,
-	SN_VARIANT_WEAK,      /* few timings, or short ones */
+	SN_VARIANT_WEAK, /* few timings, or short ones */
+	/* it ran behind other variants on the same instances, as there were few: what it read was in the caches. It is
+	 * trusted like a weak one */
+	SN_VARIANT_WARMED,
 	SN_VARIANT_WITHHELD,  /* cycles, but no gain: `reason` says why */
 	SN_VARIANT_NOT_THERE, /* `reason` says why */
 };
@@ -46,6 +49,14 @@ enum sn_loop_class {
 	SN_CLASS_NEITHER, /* neither alone: they do not overlap */
 	SN_CLASS_FRONT_END,
 };
+/** "measured", "weak" or "warm", or the reason why it is not there. */
+const char *sn_variant_state_name(const struct sn_variant_figure *figure);
+/** Measured, though it may be trusted less than others. */
+static inline bool sn_variant_is_doubtful(const struct sn_variant_figure *figure)
+{
+	return figure->state == SN_VARIANT_WEAK || figure->state == SN_VARIANT_WARMED;
+}
+
 const char *sn_loop_class_name(enum sn_loop_class class);
 struct sn_variants;
 /** Below so many cycles of an instance nothing is concluded. */

@@ -48,7 +48,8 @@ enum sn_variant_threads {
 struct sn_record_variant {
 	/* its exponent: 2^exponent <= iterations of the instance < 2^(exponent + 1) */
 	struct sn_record_bucket timings;
-	uint32_t variant;   /* its code: enum sn_decan_variant, or of a further distance of PF */
+	uint32_t
+		variant; /* its code: enum sn_decan_variant, or of a further distance of PF; and SN_VARIANT_WARM */
 	uint32_t disturbed; /* left out: another thread, a page fault, another CPU came between */
 	uint32_t faulted;   /* ended by a fault that only the variant had */
 	uint32_t runaway;   /* ended as it took many times what the loop takes */
@@ -64,6 +65,9 @@ enum {
 	SN_VARIANT_BYTES_LEAST = offsetof(struct sn_record_variant, clock_cycles),
 	SN_VARIANT_BYTES_CLOCK = offsetof(struct sn_record_variant, called),
 };
+
+/** Of a variant that ran behind another one on the same instance: it found in the caches what that one had read. */
+#define SN_VARIANT_WARM 0x100u
 
 /** A chain of multiplications, each of three cycles on every processor that we know. */
 enum { SN_CLOCK_CHAIN = 100, SN_CLOCK_CORE_CYCLES = 3 * SN_CLOCK_CHAIN };

@@ -304,6 +304,30 @@ for words in (['sqlite3', ':memory:', SQL], ['lz4', '-9', '-c', 'words.txt'], ['
     run = subprocess.run([t.sonde, 'decan', *ALL, '-o', 'real-' + words[0], '--', *words], capture_output=True, timeout=300)
     t.check((run.returncode, run.stdout) == (plain.returncode, plain.stdout), f'{words[0]}: output and exit status are the same with all variants', run.stderr)
 
+# few and long instances are shared: ORIG has its own, LS is the first on one, the others run behind it
+with open('few.c', 'w') as out:
+    out.write(r'''
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noinline)) double triad(double *a, const double *b, const double *c, long n)
+{ double s = 0; for (long i = 0; i < n; i++) { a[i] = b[i] + 2 * c[i]; s += a[i]; } return s; }
+int main(void)
+{
+	long n = 4000000;
+	double *a = malloc(n * 8), *b = malloc(n * 8), *c = malloc(n * 8), s = 0;
+	for (long i = 0; i < n; i++) a[i] = 0, b[i] = i, c[i] = i * .5;
+	for (long k = 0; k < 8; k++) s += triad(a, b, c, n);
+	printf("%.17g\n", s);
+	return 5;
+}
+''')
+few = same('few', t.compile(os.path.abspath('few.c'), '-O2', '-g', output='./few')).get('triad', {})
+disturbed = 'came between'
+t.check(all(few[v + '_state'] in ('weak', 'measured') or disturbed in few[v + '_state'] for v in ('orig', 'ls')),
+        'where instances are few ORIG and LS have them first', states(few))
+t.check(all(few[v + '_state'] == 'warm' and 0 < few[v + '_samples'] <= 4 or disturbed in few[v + '_state'] for v in ('fp', 'dl1', 'fes')),
+        'the others share them, and are said to be warm', states(few), {v: few[v + '_samples'] for v in NAMES})
+
 # nothing is written into a program's code, or a launcher starts it
 run = t.run('decan', '--keep-text', '-o', 'kept', '--', app)
 t.check(run.stdout == t.command(app).stdout and 'there are no variants' in run.stderr, '--keep-text says that there are no variants', run.stderr)

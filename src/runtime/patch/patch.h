@@ -193,6 +193,17 @@ uint32_t sn_trace_countdown(const struct sn_record_instances *record);
 
 enum { SN_VARIANT_STACK_BYTES = 64, SN_VARIANT_SAVE_AT = 1024 };
 
+/** What a variant took in the instance that is open. */
+struct sn_variant_timing {
+	uint64_t cycles, clock_cycles;
+	uint8_t variant, is_disturbed, is_faulted, is_runaway, is_warm;
+};
+
+enum {
+	SN_VARIANT_SHARING = 6
+}; /* variants that one instance can have: all that run in the loop's place */
+_Static_assert((int)SN_VARIANT_SHARING >= (int)SN_VARIANT_PF, "by their codes");
+
 /** Of a thread in one loop. */
 struct sn_variant_loop {
 	uint64_t records[SN_VARIANT_CODES][SN_VARIANT_BUCKETS]; /* of struct sn_record_variant */
@@ -200,13 +211,21 @@ struct sn_variant_loop {
 	uint16_t is_disabled; /* bits of variants */
 	uint32_t turn;	      /* instances that were chosen so far */
 	/* of the instance that is being timed */
-	uint8_t variant, is_disturbed, is_faulted, is_runaway, is_clean, is_called;
+	uint8_t variant, is_disturbed, is_faulted, is_runaway, is_clean, is_called, is_warm;
 	uint64_t cycles, arrivals;
 	/* when it began: switches, page faults, CPU time of the thread; the CPU */
 	uint64_t switches, faults, cpu_ns, cpu;
 	uint64_t clock_cycles; /* see struct sn_record_variant; 0: not known */
 	uint64_t orig_cycles, orig_count;
 	uint64_t spent_cycles; /* by variants of this loop */
+	/* where instances are scarce (variants_handler.c) */
+	uint64_t warm_records[SN_VARIANT_SHARING][SN_VARIANT_BUCKETS];
+	struct sn_variant_timing
+		shared[SN_VARIANT_SHARING]; /* in this instance, before `variant` */
+	uint8_t shared_count, is_sharing;
+	uint32_t shared_instances,
+		own_instances; /* that had variants in their place; that were timed themselves */
+	uint32_t timed[SN_VARIANT_CODES]; /* timings that nothing disturbed */
 	/* instances of each variant that ended at a call, and that did not */
 	uint32_t called[SN_VARIANT_CODES], ended[SN_VARIANT_CODES];
 	uint32_t called_in_a_row;
@@ -273,6 +292,9 @@ uint64_t sn_variant_untime(struct sn_record_instances *record);
 bool sn_variant_is_off(const struct sn_record_instances *record);
 /** As many instances until one is timed again. */
 uint32_t sn_variant_countdown(const struct sn_record_instances *record);
+
+/** The code of one more variant for this instance, or 0: after each that ran in the loop's place. */
+uint64_t sn_variant_again(void);
 
 /* run_handler.c */
 void sn_variant_run(void);     /* see SN_PLAN_CALL_RUN */

@@ -30,6 +30,12 @@ enum {
 	CLOCK_LEARNT = 64, /* parts by which the shortest one grows, until it is met again */
 	CLOCK_TIMES = 4,   /* no core's clock is so much faster or slower (chosen) */
 	LONG_NS = 1000000, /* an instance whose CPU time is known well enough */
+	/* Variants of loops with instances of this length share them until each has as many timings as trust
+	 * takes (src/whatif/variants.c). (Chosen: shorter ones come often, and find the caches
+	 * as they are by themselves.) */
+	SHARE_NS = 1000000,
+	SHARE_ENOUGH = 8,
+	DISTURBED_MOST = 2, /* (chosen) */
 };
 
 static bool is_in_place(unsigned variant)
@@ -274,6 +280,54 @@ uint32_t sn_variant_countdown(const struct sn_record_instances *record)
 								    : own;
 }
 
+/* ---- sharing an instance ---- */
+
+/* In the order in which they run on one instance: LS is the one that the caches tell apart most. */
+static const uint8_t sharing_order[] = { SN_VARIANT_LS, SN_VARIANT_FP, SN_VARIANT_ARITH,
+					 SN_VARIANT_DL1, SN_VARIANT_FES };
+
+/* The next that lacks timings, behind those that this instance has had. SN_VARIANT_CODES: none. */
+static uint8_t next_to_share(const struct sn_patched_loop *loop,
+			     const struct sn_variant_loop *state, uint8_t behind)
+{
+	bool may_guard = sn_patches.fault_handler && sn_config.settings.period_ns;
+	bool is_behind = behind >= SN_VARIANT_CODES;
+
+	for (unsigned i = 0; i < sizeof(sharing_order); i++) {
+		uint8_t v = sharing_order[i];
+
+		if (is_behind && loop->variants[v] && !(state->is_disabled & 1u << v) &&
+		    (may_guard || !(loop->guarded & 1u << v)) && state->timed[v] < SHARE_ENOUGH)
+			return v;
+		is_behind |= v == behind;
+	}
+	return SN_VARIANT_CODES;
+}
+
+/* Whether instances are so long that few come, and variants still lack them. */
+static bool may_share(const struct sn_patched_loop *loop, const struct sn_variant_loop *state)
+{
+	return state->orig_count && ns_of(mean_of(state)) >= SHARE_NS &&
+	       next_to_share(loop, state, SN_VARIANT_CODES) < SN_VARIANT_CODES;
+}
+
+/* Every second instance is shared by those that run in its place; of the others every second one is ORIG, so that it always
+ * meets the caches as the program left them, and one has PF at its first distance. */
+static uint8_t variant_of_few(const struct sn_patched_loop *loop, struct sn_variant_loop *state)
+{
+	const uint32_t *timed = state->timed;
+
+	/* disturbed ones, as the first often is, have to be made up for; but not for ever */
+	state->is_sharing =
+		state->shared_instances < timed[SN_VARIANT_ORIG] + timed[SN_VARIANT_PF] ||
+		state->shared_instances + DISTURBED_MOST < state->own_instances;
+	if (state->is_sharing)
+		return next_to_share(loop, state, SN_VARIANT_CODES);
+	return loop->variants[SN_VARIANT_PF] && timed[SN_VARIANT_PF] < timed[SN_VARIANT_ORIG]
+		       ? SN_VARIANT_PF
+		       : SN_VARIANT_ORIG;
+}
+
 /* ---- begin ---- */
 
 #define FAULTS                                                                                     \
@@ -321,18 +375,11 @@ static bool is_guarded(void)
 	return true;
 }
 
-static uint64_t begin_in_place(struct sn_variant_context *context, struct sn_variant_loop *state,
-			       const struct sn_patched_loop *loop, uint8_t variant)
+static uint64_t start(struct sn_variant_context *context, struct sn_variant_loop *state,
+		      const struct sn_patched_loop *loop, uint8_t variant)
 {
 	uint64_t most = RUNAWAY_TIMES * ns_of(mean_of(state));
 
-	if ((loop->guarded & 1u << variant && !is_guarded()) || !sn_enter(sn_self))
-		return 0;
-	if (!block_signals(context)) {
-		sn_leave(sn_self);
-		return 0;
-	}
-	/* again, as a handler may have run the loop until now */
 	state->variant = variant;
 	state->is_clean = 0;
 	if (variant == SN_VARIANT_DL1)
@@ -348,6 +395,42 @@ static uint64_t begin_in_place(struct sn_variant_context *context, struct sn_var
 	return loop->variants[variant];
 }
 
+static uint64_t begin_in_place(struct sn_variant_context *context, struct sn_variant_loop *state,
+			       const struct sn_patched_loop *loop, uint8_t variant)
+{
+	if ((loop->guarded & 1u << variant && !is_guarded()) || !sn_enter(sn_self))
+		return 0;
+	if (!block_signals(context)) {
+		sn_leave(sn_self);
+		return 0;
+	}
+	/* a handler may have run the loop until now */
+	state->shared_count = 0;
+	state->is_warm = 0;
+	return start(context, state, loop, variant);
+}
+
+/* Whose turn it is in this thread. */
+static uint8_t variant_of_thread(struct sn_variant_context *context,
+				 const struct sn_patched_loop *loop, struct sn_variant_loop *state)
+{
+	if (may_share(loop, state))
+		return variant_of_few(loop, state);
+	if (state->order_at >= state->order_count)
+		shuffle(context, loop, state);
+	return state->orig_count ? state->order[state->order_at] : SN_VARIANT_ORIG;
+}
+
+static void note_turn(struct sn_variant_loop *state, uint8_t variant)
+{
+	if (is_in_place(variant))
+		state->shared_instances++;
+	else
+		state->own_instances++;
+	if (state->orig_count && state->order_at < state->order_count)
+		state->order_at++;
+}
+
 uint64_t sn_variant_begin(struct sn_record_instances *record, uint64_t stack_pointer)
 {
 	struct sn_variant_context *context = sn_patch_words.context;
@@ -361,7 +444,7 @@ uint64_t sn_variant_begin(struct sn_record_instances *record, uint64_t stack_poi
 		return 0;
 	state = &sn_variant_loops(context)[record->loop];
 	state->variant = SN_VARIANT_CODES;
-	state->is_clean = state->is_called = 0;
+	state->is_clean = state->is_called = state->is_sharing = state->shared_count = 0;
 	if (sn_variant_is_off(record))
 		return 0;
 	if (!sn_self || sn_state->is_sealed || !sn_is_active() || sn_is_paused())
@@ -373,11 +456,8 @@ uint64_t sn_variant_begin(struct sn_record_instances *record, uint64_t stack_poi
 	if (context->open && context->open->is_open && stack_pointer < context->open_stack_pointer)
 		return 0;
 	context->open = NULL;
-	if (!is_of_all && state->order_at >= state->order_count)
-		shuffle(context, loop, state);
-	variant = is_of_all	      ? variant_of_turn(record, state->turn - 1)
-		  : state->orig_count ? state->order[state->order_at]
-				      : SN_VARIANT_ORIG;
+	variant = is_of_all ? variant_of_turn(record, state->turn - 1)
+			    : variant_of_thread(context, loop, state);
 	if (variant >= SN_VARIANT_CODES)
 		return 0;
 	expected = is_in_place(variant) ? mean_of(state) + SAMPLE_CYCLES : SAMPLE_CYCLES;
@@ -399,11 +479,11 @@ uint64_t sn_variant_begin(struct sn_record_instances *record, uint64_t stack_poi
 	} else {
 		state->variant = variant;
 		state->is_clean = 1;
+		state->is_warm = 0;
 		context->open = record;
 		context->open_stack_pointer = stack_pointer;
 	}
-	if (state->orig_count)
-		state->order_at++;
+	note_turn(state, variant);
 	context->pending = record;
 	return code;
 }
@@ -412,7 +492,7 @@ uint64_t sn_variant_begin(struct sn_record_instances *record, uint64_t stack_poi
 
 static struct sn_record_variant *record_of(struct sn_variant_loop *state,
 					   const struct sn_record_instances *record,
-					   uint64_t iterations)
+					   uint64_t iterations, unsigned variant, bool is_warm)
 {
 	uint32_t exponent = 63 - (uint32_t)__builtin_clzll(iterations | 1);
 	uint64_t *place;
@@ -420,14 +500,14 @@ static struct sn_record_variant *record_of(struct sn_variant_loop *state,
 
 	if (exponent >= SN_VARIANT_BUCKETS)
 		exponent = SN_VARIANT_BUCKETS - 1;
-	place = &state->records[state->variant][exponent];
+	place = &(is_warm ? state->warm_records : state->records)[variant][exponent];
 	if (*place)
 		return (void *)*place;
 	out = sn_patch_new_record(sn_self, SN_RECORD_VARIANT, sizeof(*out), record->stack);
 	if (out) {
 		out->timings.exponent = exponent;
 		out->timings.sample_every = 1;
-		out->variant = state->variant;
+		out->variant = variant | (is_warm ? SN_VARIANT_WARM : 0);
 		*place = (uint64_t)out;
 	}
 	return out;
@@ -446,8 +526,8 @@ static void stay_away(struct sn_variant_loop *state, uint64_t entries)
 /* The variant of this instance has come to a call. The thread is busy for us. */
 static void note_call(struct sn_variant_loop *state, const struct sn_record_instances *record)
 {
-	struct sn_record_variant *out = record_of(state, record, 0);
 	unsigned variant = state->variant;
+	struct sn_record_variant *out = record_of(state, record, 0, variant, false);
 
 	state->is_called = 1;
 	state->called[variant]++;
@@ -460,8 +540,9 @@ static void note_call(struct sn_variant_loop *state, const struct sn_record_inst
 		out->called++;
 }
 
-static void end_in_place(struct sn_variant_context *context, struct sn_variant_loop *state,
-			 const struct sn_record_instances *record)
+/* The thread stays busy, and the program's signals wait. */
+static void stop(struct sn_variant_context *context, struct sn_variant_loop *state,
+		 const struct sn_record_instances *record)
 {
 	uint64_t cycles = context->end_tsc - context->begin_tsc, took;
 
@@ -484,8 +565,54 @@ static void end_in_place(struct sn_variant_context *context, struct sn_variant_l
 	context->spent_cycles += took;
 	state->spent_cycles += took;
 	atomic_fetch_add_explicit(&sn_header()->overhead_ns, ns_of(took), memory_order_relaxed);
+}
+
+static void end_in_place(struct sn_variant_context *context, struct sn_variant_loop *state,
+			 const struct sn_record_instances *record)
+{
+	stop(context, state, record);
 	sn_leave(sn_self);
 	SYS(rt_sigprocmask, SIG_SETMASK, &context->old_mask, NULL, 8);
+}
+
+static struct sn_variant_timing timing_of(const struct sn_variant_loop *state)
+{
+	return (struct sn_variant_timing){
+		.cycles = state->cycles,
+		.clock_cycles = state->clock_cycles,
+		.variant = state->variant,
+		.is_disturbed = state->is_disturbed,
+		.is_faulted = state->is_faulted,
+		.is_runaway = state->is_runaway,
+		.is_warm = state->is_warm,
+	};
+}
+
+uint64_t sn_variant_again(void)
+{
+	struct sn_variant_context *context = sn_patch_words.context;
+	struct sn_record_instances *record = context->pending;
+	const struct sn_patched_loop *loop;
+	struct sn_variant_loop *state;
+	uint8_t variant;
+
+	if (!record || !context->is_running || context->is_called || context->is_faulted ||
+	    context->is_runaway)
+		return 0;
+	loop = &sn_patches.loops[record->loop];
+	state = &sn_variant_loops(context)[record->loop];
+	variant = next_to_share(loop, state, state->variant);
+	if (!state->is_sharing || state->shared_count >= SN_VARIANT_SHARING ||
+	    variant >= SN_VARIANT_CODES || (loop->guarded & 1u << variant && !is_guarded()) ||
+	    !is_in_budget(context, 2 * (mean_of(state) + SAMPLE_CYCLES), cpu_now_ns()))
+		return 0;
+	stop(context, state, record);
+	state->shared[state->shared_count++] = timing_of(state);
+	state->is_warm = 1;
+	state->cpu_ns = cpu_now_ns();
+	state->clock_cycles = clock_cycles(context);
+	count_usage(&state->switches, &state->faults);
+	return start(context, state, loop, variant);
 }
 
 uint64_t sn_variant_next(struct sn_record_instances *record)
@@ -534,26 +661,39 @@ uint64_t sn_variant_untime(struct sn_record_instances *record)
 
 /* ---- the end of the instance ---- */
 
-static void keep_sample(struct sn_variant_loop *state, const struct sn_record_instances *record,
-			uint64_t iterations)
+static void keep_timing(struct sn_variant_loop *state, const struct sn_record_instances *record,
+			uint64_t iterations, const struct sn_variant_timing *timing)
 {
 	struct sn_record_variant *out =
-		state->is_called ? NULL : record_of(state, record, iterations);
+		record_of(state, record, iterations, timing->variant, timing->is_warm);
 
 	if (!out)
 		return;
-	state->ended[state->variant]++;
+	state->ended[timing->variant]++;
 	state->called_in_a_row = 0;
-	if (state->is_faulted || state->is_runaway) {
-		out->faulted += state->is_faulted;
-		out->runaway += state->is_runaway;
-	} else if (state->is_disturbed) {
+	if (timing->is_faulted || timing->is_runaway) {
+		out->faulted += timing->is_faulted;
+		out->runaway += timing->is_runaway;
+	} else if (timing->is_disturbed) {
 		out->disturbed++;
 	} else {
-		sn_patch_keep(&out->timings, record->open_number, iterations, state->cycles);
-		out->clock_cycles += state->clock_cycles;
-		out->clock_count += state->clock_cycles != 0;
+		sn_patch_keep(&out->timings, record->open_number, iterations, timing->cycles);
+		out->clock_cycles += timing->clock_cycles;
+		out->clock_count += timing->clock_cycles != 0;
+		state->timed[timing->variant]++;
 	}
+}
+
+static void keep_timings(struct sn_variant_loop *state, const struct sn_record_instances *record,
+			 uint64_t iterations)
+{
+	struct sn_variant_timing last = timing_of(state);
+
+	for (unsigned i = 0; i < state->shared_count; i++)
+		keep_timing(state, record, iterations, &state->shared[i]);
+	state->shared_count = 0;
+	if (!state->is_called)
+		keep_timing(state, record, iterations, &last);
 }
 
 bool sn_variant_end(struct sn_record_instances *record, const struct sn_patch_times *times)
@@ -579,7 +719,7 @@ bool sn_variant_end(struct sn_record_instances *record, const struct sn_patch_ti
 		state->orig_count++;
 	}
 	if (times->iterations && !(times->iterations >> 56) && sn_enter(sn_self)) {
-		keep_sample(state, record, times->iterations);
+		keep_timings(state, record, times->iterations);
 		sn_leave(sn_self);
 	}
 	return state->variant == SN_VARIANT_ORIG && !state->is_disturbed;

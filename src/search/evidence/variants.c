@@ -20,7 +20,7 @@ static const double counter_hz = 3e9;
 
 static bool is_measured(const struct sn_variant_figure *figure)
 {
-	return (figure->state == SN_VARIANT_MEASURED || figure->state == SN_VARIANT_WEAK) &&
+	return (figure->state == SN_VARIANT_MEASURED || sn_variant_is_doubtful(figure)) &&
 	       figure->cycles > 0;
 }
 

@@ -338,6 +338,32 @@ TEST(variants_of_all_versions_are_read)
 	free(w.file.base);
 }
 
+TEST(a_variant_that_ran_behind_another_one_is_warm)
+{
+	struct written w = file_begin(7);
+	struct sn_writer a = thread_begin(&w, 0);
+	const uint32_t codes[] = { SN_VARIANT_FP, SN_VARIANT_FP | SN_VARIANT_WARM,
+				   SN_VARIANT_CODES | SN_VARIANT_WARM };
+	struct sn_experiment *e;
+
+	for (size_t i = 0; i < 3; i++) {
+		struct sn_record_variant *record = sn_writer_reserve(&a, sizeof(*record), T0 + 10);
+
+		*record = (struct sn_record_variant){
+			.timings = { .header = { SN_RECORD_VARIANT, 0, sizeof(*record) } },
+			.variant = codes[i],
+		};
+		sn_writer_commit(&a, sizeof(*record));
+	}
+	e = decoded(w.file.base, w.length);
+	REQUIRE(e->variants.count == 2);
+	for (size_t i = 0; i < 2; i++)
+		CHECK(e->variants.items[i].variant == SN_VARIANT_FP &&
+		      e->variants.items[i].is_warm == (i == 1));
+	sn_experiment_free(e);
+	free(w.file.base);
+}
+
 /* A sum lacks what an open instance will add to it. */
 TEST(iterations_follow_from_the_sum)
 {

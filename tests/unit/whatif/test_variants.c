@@ -107,6 +107,23 @@ TEST(instructions_without_effect_tell_only_beside_faster_arithmetic)
 	CHECK(sn_loop_class_of(&v) == SN_CLASS_BOTH);
 }
 
+TEST(what_found_warm_caches_tells_nothing_of_loads_that_it_keeps)
+{
+	struct sn_variants v = begin();
+
+	took(&v, SN_VARIANT_LS, 9.9, 0.1);
+	took(&v, SN_VARIANT_FP, 3, 0.1);
+	v.keeps_loads = true;
+	CHECK(sn_loop_class_of(&v) == SN_CLASS_DATA);
+	v.figures[SN_VARIANT_FP].state = SN_VARIANT_WARMED;
+	CHECK(sn_loop_class_of(&v) == SN_CLASS_UNKNOWN);
+	v.keeps_loads = false;
+	CHECK(sn_loop_class_of(&v) == SN_CLASS_DATA);
+	CHECK(sn_variant_is_doubtful(&v.figures[SN_VARIANT_FP]) &&
+	      !sn_variant_is_doubtful(&v.figures[SN_VARIANT_LS]));
+	CHECK_STRING(sn_variant_state_name(&v.figures[SN_VARIANT_FP]), "warm");
+}
+
 TEST(noise_and_short_instances_decide_nothing)
 {
 	struct sn_variants v = begin();
