@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "code/extract.h"
+#include "code/kept_file.h"
 #include "code/structure.h"
 #include "harness/tap.h"
 
@@ -260,12 +262,57 @@ static void change_byte(const char *path, long at)
 	REQUIRE(!fseek(file, at, SEEK_SET) && fputc(byte ^ 1, file) != EOF && !fclose(file));
 }
 
+/* A whole file whose entries lead anywhere: into other tables, beyond their ends, to other symbols. */
+TEST(entries_of_another_file_are_left_out)
+{
+	enum { HEADER = 24, ENTRY = 32, TABLE = 16 };
+	static const struct sn_kept_kind kind = { "names", "snnames1" };
+	static const uint32_t places[] = { 0, 1, 200, 255, UINT32_MAX };
+	struct sn_file_view view;
+	struct sn_image *image;
+	uint64_t kept_state;
+	size_t length, count;
+	uint8_t *bytes;
+	char path[256];
+
+	state = 11;
+	snprintf(kept_folder, sizeof(kept_folder), "/tmp/sonde-test-names.XXXXXX");
+	REQUIRE(mkdtemp(kept_folder));
+	index_path(path, sizeof(path));
+	REQUIRE(sn_file_map(path, &view, NULL) == SN_OK);
+	length = sn_kept_length(&view);
+	memcpy(&kept_state, view.bytes + length + 8, sizeof(kept_state));
+	bytes = malloc(length);
+	REQUIRE(bytes);
+	memcpy(bytes, view.bytes, length);
+	sn_file_unmap(&view);
+	for (size_t at = HEADER; at + ENTRY <= length; at += ENTRY)
+		for (size_t field = 0; field < 3; field++)
+			memcpy(bytes + at + TABLE + 4 * field, &places[any(5)], sizeof(uint32_t));
+	sn_kept_write(kept_folder, path, &kind, kept_state, bytes, length);
+	image = open_with_index();
+	for (size_t at = HEADER; at + ENTRY <= length; at += 7 * ENTRY) {
+		const struct sn_symbol *symbol;
+		uint64_t link_addr;
+
+		memcpy(&link_addr, bytes + at, sizeof(link_addr));
+		symbol = sn_image_symbol_at(image, link_addr);
+		CHECK(!symbol || link_addr - symbol->link_addr < symbol->size_bytes);
+	}
+	sn_image_names(image, &count);
+	CHECK(count < 1000); /* most were left out: the file was read */
+	sn_image_free(image);
+	free(bytes);
+	REQUIRE(!unlink(path) && !rmdir(kept_folder));
+}
+
 TEST(an_index_that_is_kept_gives_the_same_and_damage_is_seen)
 {
 	struct stat first, again;
 	char path[256];
 
 	state = 3;
+	snprintf(kept_folder, sizeof(kept_folder), "/tmp/sonde-test-names.XXXXXX");
 	REQUIRE(mkdtemp(kept_folder));
 	index_path(path, sizeof(path));
 	REQUIRE(!stat(path, &first));
