@@ -9,7 +9,6 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "whatif/nest_time.h"
 
 static void path_of(const char *experiment_path, struct sn_text *out)
 {
@@ -21,7 +20,6 @@ sn_status sn_untouched_write(const struct sn_profile *first, double counter_hz,
 {
 	struct sn_file_writer writer = { 0 };
 	struct sn_text path = { 0 };
-	struct sn_weight *time = sn_nest_time(first);
 	sn_status status;
 
 	path_of(experiment_path, &path);
@@ -29,7 +27,7 @@ sn_status sn_untouched_write(const struct sn_profile *first, double counter_hz,
 	if (status == SN_OK) {
 		fprintf(writer.out, "counter_hz\t%.0f\nloop\tuser_ns\tsamples\n", counter_hz);
 		for (size_t l = 0; l < first->program->loops.count; l++) {
-			const struct sn_weight *w = &time[l];
+			const struct sn_weight *w = &first->loops[l].inclusive;
 
 			if (w->samples)
 				fprintf(writer.out, "%s\t%" PRIu64 "\t%" PRIu64 "\n",
@@ -39,7 +37,6 @@ sn_status sn_untouched_write(const struct sn_profile *first, double counter_hz,
 		status = sn_file_writer_commit(&writer, err);
 	}
 	sn_text_free(&path);
-	free(time);
 	return status;
 }
 

@@ -11,9 +11,8 @@ enum { SN_UNTOUCHED_SAMPLES_LEAST = 100 };
 
 /** A loop of the first run. */
 struct sn_untouched_loop {
-	const char *id; /* as struct sn_loop has it */
-	uint64_t
-		user_ns; /* CPU time outside the kernel, of the loop and of those in it, without what they call */
+	const char *id;	  /* as struct sn_loop has it */
+	uint64_t user_ns; /* CPU time outside the kernel, all that is in the loop included */
 	uint64_t samples; /* that it stands on */
 };
 
