@@ -462,6 +462,7 @@ static sn_status program_search(const struct sn_args *args, const struct asked *
 	struct sn_online_options options = {
 		.record = { .arguments = asked->words,
 			    .output = sn_args_value(args, "output"),
+			    .named_after = args->operands[0], /* and not after a launcher */
 			    .clock = "hi",
 			    .rate_hz = 1000,
 			    .packets_s = 0.25, /* what grows in seconds is seen */

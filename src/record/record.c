@@ -610,7 +610,9 @@ static sn_status prepare(struct recording *r, struct sn_error *err)
 	gethostname(r->host, sizeof(r->host) - 1);
 	r->result->exit_code = SN_EXIT_NOT_MEASURED;
 	sn_launch_key(r->host, &key, &r->result->rank);
-	status = sn_store_create(r->options->output, target_words(r)[0],
+	status = sn_store_create(r->options->output,
+				 r->options->named_after ? r->options->named_after
+							 : target_words(r)[0],
 				 r->options->key ? r->options->key : key.chars,
 				 &r->result->experiment_path, &r->result->is_joined, err);
 	sn_text_free(&key);

@@ -31,6 +31,8 @@ struct sn_record_options {
 	bool kernel;
 	bool kernel_with_user; /* user code of all processes, too, as one row */
 	const char *output;    /* -o, or NULL */
+	const char *
+		named_after; /* the program that `output` NULL makes a name of; NULL: the first word */
 	const char *key;   /* of the launch whose experiment this one is part of; NULL: found out */
 	const char *label; /* or NULL */
 	const char *clock; /* as given: "hi", "250", ...; for the launch file */

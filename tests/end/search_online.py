@@ -464,7 +464,9 @@ def words(t):
             (['--launch', 'mpirun -n 2', '@0'], 2, 'program that is run'),
             (['--launch', '', '/bin/true'], 2, 'launcher'),
             (['--strategy', 'nosuch', '/bin/true'], 2, 'nosuch'),
-            (['--start', 'NotRunnin', '/bin/true'], 2, 'NotRunning')):
+            (['--start', 'NotRunnin', '/bin/true'], 2, 'NotRunning'),
+            (['--start', 'NotRunning', '/bin/true'], 2, '--start is for the strategies property and data'),
+            (['--strategy', 'mpi', '--start', 'NotRunning', '/bin/true'], 2, 'strategy mpi begins by itself')):
         done = t.run('search', *arguments)
         t.check(done.returncode == code and sentence in done.stderr and not done.stdout,
                 f'search {" ".join(arguments)}: a sentence and {code}', done.returncode, done.stderr)

@@ -209,7 +209,7 @@ def phases(compiler, app):
     with open('regions.prop', 'w') as out:
         out.write(REGIONS)
     words = ('--properties', 'regions.prop', '--format', 'json', '--phase', 'imbalance', '--threshold', '0.01')
-    done = t.run('search', *words, '--budget', '1', '--start', 'Regions', app, 'imbalance', '120')
+    done = t.run('search', *words, '--budget', '1', app, 'imbalance', '120')
     found = json.loads(done.stdout) if done.stdout else {'steps': [], 'properties': []}
     calls = [(r['evidence']['calls'], found['phase']['executions']) for r in rows(found, 'Regions')]
     t.check(calls and all(a == b for a, b in calls), f'{compiler}: an execution of the phase has its one region', calls, found['steps'], done.stderr)

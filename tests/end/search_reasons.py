@@ -18,6 +18,25 @@ int main(int count, char **words)
 	return 0;
 }
 '''
+# runs itself again by exec
+AGAIN = r'''
+#include <time.h>
+#include <unistd.h>
+static volatile double kept;
+static double cpu_s(void) { struct timespec t; clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+static void __attribute__((noinline)) work(double s) { for (double end = cpu_s() + s; cpu_s() < end;) for (int i = 0; i < 1000; i++) kept = kept * .5 + i; }
+static void __attribute__((noinline)) before(void) { work(0.8); }
+static void __attribute__((noinline)) after(void) { work(1.2); }
+int main(int count, char **words)
+{
+	if (count < 2) {
+		before();
+		execl(words[0], words[0], "again", (char *)0);
+	}
+	after();
+	return 0;
+}
+'''
 t = Test()
 
 
@@ -65,8 +84,19 @@ def why(app):
     t.check(not any('--agents' in r or 'filter' in r for r in found.values()), 'and nothing of agents', found)
 
 
+def images(app):
+    """Programs that follow each other by exec in one process: one lane, and the phase is all of it."""
+    found = json.loads(t.run('search', '--restarts', '0', '--format', 'json', '-o', 'images', app).stdout)
+    text = t.run('search', '-e', 'images').stdout
+    t.check(re.search(r', 1 lane\n', text), 'they share a lane', text[:200])
+    t.check(found['phase']['mean_s'] > 1.98, 'the phase lasts from the begin of the first to the end of the last', found['phase'])
+    t.run('search', '-q', '--restarts', '0', '--launch', 'env A=b', app)
+    t.check(os.path.isdir('sonde.again.1') and not os.path.exists('sonde.env.1'), 'a run behind a launcher is named after the program', os.listdir('.'))
+
+
 app = os.path.abspath(t.compile(WORK, '-O1', '-g', output='./work'))
 taken(app)
 unasked(app)
 why(app)
+images(os.path.abspath(t.compile(AGAIN, '-O0', '-g', output='./again')))
 t.done()

@@ -650,10 +650,19 @@ static sn_status steps_run(struct sn_search *s, struct sn_error *err)
 
 static sn_status start_check(const struct sn_search *s, struct sn_error *err)
 {
+	const char *strategy = s->options.strategy ? s->options.strategy : "time";
 	const char *near = NULL;
 
-	if (!s->options.start || s->host.start != SONDE_STRATEGY_NONE)
+	if (!s->options.start)
 		return SN_OK;
+	if (s->host.start != SONDE_STRATEGY_NONE)
+		return strcmp(strategy, "time") != 0 && strcmp(strategy, "mpi") != 0
+			       ? SN_OK
+			       : sn_error_set(
+					 err, SN_ERR_USAGE,
+					 "--start is for the strategies property and data, and strategy "
+					 "%s begins by itself: --strategy property --start %s",
+					 strategy, s->options.start);
 	for (size_t i = 0; i < s->library->properties.count; i++)
 		if (sn_spelling_is_nearer(s->options.start, s->library->properties.items[i]->name,
 					  near))

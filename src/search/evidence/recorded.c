@@ -99,6 +99,14 @@ static void thread_add(struct sn_recorded *r, uint32_t thread, uint32_t process_
 	char id[32];
 	struct sn_member member = { .id = id, .parent = process_member, .bytes = NAN };
 
+	/* images that follow each other by exec have one first thread */
+	for (uint32_t k = 0; k < thread && t->tid == e->processes.items[t->process].pid; k++)
+		if (r->thread_members[k] != SN_ALL && e->threads.items[k].tid == t->tid &&
+		    r->tables->members[SN_KEY_THREAD].items[r->thread_members[k]].parent ==
+			    process_member) {
+			r->thread_members[thread] = r->thread_members[k];
+			return;
+		}
 	snprintf(id, sizeof(id), "%d", t->tid);
 	/* in another run of the program the first thread may be a lane, and here none */
 	member.place = 1;
@@ -237,29 +245,55 @@ static uint32_t lanes_count(const struct sn_recorded *r, uint32_t process)
 	return most > 0 ? (uint32_t)most : 0;
 }
 
-static void process_add(struct sn_recorded *r, uint32_t process, const uint8_t *met)
+/* Images that follow each other by exec. */
+static bool is_same_process(const struct sn_process *a, const struct sn_process *b)
+{
+	return a->pid == b->pid && a->sequence != b->sequence &&
+	       !strcmp(a->host ? a->host : "", b->host ? b->host : "");
+}
+
+/* The threads of an image of a process; images share its lanes. */
+static void image_add(struct sn_recorded *r, uint32_t process, uint32_t index, const uint8_t *met)
 {
 	const struct sn_experiment *e = r->profile->experiment;
-	const struct sn_process *p = &e->processes.items[process];
-	char id[32];
-	struct sn_member member = { .id = id, .parent = SN_ALL, .bytes = NAN };
+	struct sn_member *member = &r->tables->members[SN_KEY_PROCESS].items[index];
 	uint64_t busiest_ns = busiest_of(r, process, met);
-	uint32_t index;
+	uint32_t team = 0, lanes;
 
-	snprintf(id, sizeof(id), "%d", r->has_ranks ? p->rank : (int)process);
-	member.name = id;
-	index = sn_tables_add_member(r->tables, SN_KEY_PROCESS, &member);
 	r->process_members[process] = index;
 	for (uint32_t t = 0; t < e->threads.count; t++)
 		if (e->threads.items[t].process == process && r->profile->thread_passes[t] &&
 		    is_lane(r, t, met[t], busiest_ns)) {
 			thread_add(r, t, index);
-			r->teams[index] += met[t] & MET_OPENMP;
+			team += met[t] & MET_OPENMP;
 		}
-	r->tables->members[SN_KEY_PROCESS].items[index].lanes = lanes_count(r, process);
+	if (team > r->teams[index])
+		r->teams[index] = team;
+	lanes = lanes_count(r, process);
+	if (lanes > member->lanes)
+		member->lanes = lanes;
 }
 
-/* The longest of the processes: the phase is the whole run. */
+static void process_add(struct sn_recorded *r, uint32_t process, uint64_t most, const uint8_t *met)
+{
+	const struct sn_experiment *e = r->profile->experiment;
+	const struct sn_process *p = &e->processes.items[process];
+	char id[32];
+	struct sn_member member = { .id = id, .parent = SN_ALL, .bytes = NAN };
+	uint32_t index;
+
+	if (r->process_members[process] != SN_ALL)
+		return; /* a later image of one that is there */
+	snprintf(id, sizeof(id), "%d", r->has_ranks ? p->rank : (int)process);
+	member.name = id;
+	index = sn_tables_add_member(r->tables, SN_KEY_PROCESS, &member);
+	image_add(r, process, index, met);
+	for (uint32_t k = process + 1; k < e->processes.count; k++)
+		if (is_same_process(&e->processes.items[k], p) && is_in_scope(r, k, most))
+			image_add(r, k, index, met);
+}
+
+/* The longest of the processes, from the first of its images to the last: the phase is the whole run. */
 static double phase_seconds(const struct sn_recorded *r)
 {
 	const struct sn_experiment *e = r->profile->experiment;
@@ -269,8 +303,13 @@ static double phase_seconds(const struct sn_recorded *r)
 		const struct sn_process *p = &e->processes.items[i];
 		int64_t from =
 			p->start_ns > r->profile->from_ns ? p->start_ns : r->profile->from_ns;
-		int64_t to = p->end_ns < r->profile->to_ns ? p->end_ns : r->profile->to_ns;
+		int64_t end_ns = p->end_ns, to;
 
+		for (size_t k = 0; k < e->processes.count; k++)
+			if (r->process_members[k] == r->process_members[i] &&
+			    e->processes.items[k].end_ns > end_ns)
+				end_ns = e->processes.items[k].end_ns;
+		to = end_ns < r->profile->to_ns ? end_ns : r->profile->to_ns;
 		if (r->process_members[i] != SN_ALL && to - from > longest)
 			longest = to - from;
 	}
@@ -291,7 +330,7 @@ static void scope_find(struct sn_recorded *r)
 		met[r->cells.items[i].thread] |= cell_meets(r, &r->cells.items[i]);
 	for (uint32_t p = 0; p < e->processes.count; p++)
 		if (is_in_scope(r, p, most))
-			process_add(r, p, met);
+			process_add(r, p, most, met);
 	r->tables->phase_s = r->part ? r->part->phase_s : phase_seconds(r);
 	free(met);
 }

@@ -424,6 +424,7 @@ static sn_status executions_start(struct restart *r, const struct sn_found_phase
 /* False: the whole program is the phase, as nothing repeats or no execution could be measured. */
 static bool executions_searched(struct restart *r)
 {
+	static const char of_search[] = "search: ";
 	struct sn_found_phase found;
 	struct sn_error err;
 	sn_status status = sn_found_phase_of(r->out->analysis, &found, &err);
@@ -434,7 +435,9 @@ static bool executions_searched(struct restart *r)
 	else if (status == SN_OK)
 		status = executions_start(r, &found, &err);
 	if (status != SN_OK && !r->options->is_quiet)
-		fprintf(stderr, "sonde: the whole program is the phase: %s\n", err.sentence);
+		fprintf(stderr, "sonde: the whole program is the phase: %s\n",
+			sn_starts_with(err.sentence, of_search) ? err.sentence + strlen(of_search)
+								: err.sentence);
 	sn_found_phase_free(&found);
 	return status == SN_OK;
 }

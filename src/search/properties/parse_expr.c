@@ -147,7 +147,12 @@ static struct sn_expr *of_name(struct sn_prop_parser *p, enum sn_expr_kind kind,
 	} else {
 		e->name = sn_prop_expect_name(p, "a name", &e->detail_pos);
 	}
-	sn_prop_expect_mark(p, ")", "after the name");
+	sn_prop_expect_mark(
+		p, ")",
+		kind == SN_EXPR_EXISTS
+			? "after the name: exists() takes the name of a 'let' or of a metric, and no "
+			  "call"
+			: "after the name");
 	return e;
 }
 
