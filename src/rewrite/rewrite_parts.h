@@ -198,6 +198,8 @@ struct rw_aside {
 	int32_t label, back, none; /* where it begins; goes on; goes on where nothing is counted */
 	uint8_t call, reg;	   /* enum sn_plan_call; the register with the record */
 	bool is_free;		   /* which the code in front has not saved */
+	bool has_induction;	   /* the call takes the induction variable, which is in: */
+	uint8_t induction;
 	uint32_t plan_index;
 	int64_t stack; /* as in struct rw_op */
 	uint64_t link_addr;

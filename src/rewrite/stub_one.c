@@ -190,6 +190,8 @@ static struct rw_aside aside_of(const struct one *one, enum sn_plan_call call, i
 		.none = none,
 		.call = (uint8_t)call,
 		.reg = (uint8_t)(one->low | one->high << 3),
+		.has_induction = call == SN_PLAN_CALL_BEGIN && one->op->induction,
+		.induction = one->op->induction ? one->op->induction->reg : 0,
 		.is_free = one->is_free,
 		.plan_index = one->op->plan_index,
 		.stack = one->op->stack,
@@ -246,8 +248,20 @@ static void put_timed(struct rw_pieces *pieces, const struct rw_thunks *thunks,
 {
 	const uint8_t move[] = { (uint8_t)(0x48 | aside->reg >> 3 << 2), 0x89,
 				 (uint8_t)(0xc0 | (aside->reg & 7) << 3 | RCX) };
+	const uint8_t entry[] = { (uint8_t)(0x48 | aside->induction >> 3 << 2), 0x89,
+				  (uint8_t)(0xc0 | (aside->induction & 7) << 3 | RAX) };
 
-	rw_put(pieces, move, sizeof(move)); /* mov rcx, record */
+	if (aside->has_induction && aside->reg == RAX && aside->induction == RCX) {
+		RW_PUT(pieces, 0x48, 0x91); /* xchg rax, rcx */
+	} else if (aside->reg == RAX) {
+		rw_put(pieces, move, sizeof(move)); /* mov rcx, record */
+		if (aside->has_induction)
+			rw_put(pieces, entry, sizeof(entry)); /* mov rax, the induction variable */
+	} else {
+		if (aside->has_induction)
+			rw_put(pieces, entry, sizeof(entry));
+		rw_put(pieces, move, sizeof(move));
+	}
 	rw_put_stack_pointer(pieces, RDX, aside->stack);
 	rw_put_call(pieces, thunks->label[aside->call]);
 	put_restored(pieces, aside);

@@ -49,6 +49,7 @@ void rw_put_thunks(struct rw_pieces *pieces, struct rw_thunks *thunks)
 		pieces->below = THUNK_SAVED_BYTES;
 		RW_PUT(pieces, 0x48, 0x89, 0xcf); /* mov rdi, rcx */
 		RW_PUT(pieces, 0x48, 0x89, 0xd6); /* mov rsi, rdx */
+		RW_PUT(pieces, 0x48, 0x89, 0xc2); /* mov rdx, rax */
 		rw_put_call_by(pieces, thunks->address[c]);
 		RW_PUT(pieces, 0x48, 0x89, 0xc1); /* mov rcx, rax */
 		RW_PUT(pieces, 0x41, 0x5b);
@@ -180,6 +181,8 @@ static void put_enter(struct rw_pieces *pieces, const struct rw_thunks *thunks,
 	}
 	RW_PUT(pieces, 0xff, 0x49, RW_AT(countdown)); /* dec */
 	rw_put_jump(pieces, 0x75, done, true);
+	if (op->induction)
+		RW_PUT(pieces, 0x48, 0x89, 0xd0); /* mov rax, rdx */
 	rw_put_stack_pointer(pieces, RDX, 0);
 	rw_put_call(pieces, thunks->label[SN_PLAN_CALL_BEGIN]);
 	if (op->has_variants)

@@ -66,10 +66,10 @@ enum sn_plan_kind {
  *  and rdx: docs/format/plan.md. */
 enum sn_plan_call {
 	SN_PLAN_CALL_FIRST, /* rcx: index of the loop; gives the record, or 0 */
-	SN_PLAN_CALL_BEGIN, /* rcx: the record; rdx: the stack pointer in the loop; gives the code of
-			       the variant that is to run in the loop's place, or 0 */
+	SN_PLAN_CALL_BEGIN, /* rcx: the record; rdx: the stack pointer in the loop; rax: the induction
+			       variable, of a record with a step; gives the code of the variant that is to run in the loop's place, or 0 */
 	SN_PLAN_CALL_END,   /* likewise; gives nothing */
-	SN_PLAN_CALL_NEXT,  /* after BEGIN: gives the code that the loop goes on with, or 0 */
+	SN_PLAN_CALL_NEXT, /* after BEGIN: gives the code that the loop goes on with, or 0 */
 	SN_PLAN_CALL_FULL, /* rcx: the record; there may be no room for what comes next. Gives 0: the
 			       loop goes on in the copy that records nothing */
 	SN_PLAN_CALL_UNTIME, /* rcx: the record; the instance goes on in the copy that counts. Gives
@@ -207,6 +207,9 @@ struct sn_plan_slot {
 	uint32_t caller_wait;	 /* timed instances until a call path is looked for */
 	uint32_t random;
 	uint32_t looks; /* for call paths, so far */
+	/* an instance further in than the timed one, by a handler or recursion: as open_sum, open_stack_pointer (0: none) and
+	 * caller of that */
+	uint64_t inner_sum, inner_stack_pointer, inner_caller;
 };
 
 _Static_assert(sizeof(struct sn_plan_header) == 160, "no padding in a plan");

@@ -251,16 +251,14 @@ for rate in ('1000', '20000'):
     t.check(len(cut) <= len(in_sum) / 20, f'and their stacks are whole at {rate} Hz', len(cut), len(in_sum), cut[:2])
 
 # The copy beside the loop as it was: the run before is made a tenth, and ten times, of what it was.
-heading, *before = open('threads1000/untouched.tsv').read().splitlines(keepends=True)[1:]
+heading = open('threads1000/untouched.tsv').read().splitlines(keepends=True)[1]
+timed = [r for r in t.show('instances', '--all', experiment='threads1000')['rows'] if r['bucket'] == 'all' and r['cycles_mean'] and r['iterations']]
 said = {}
 for factor in (0.1, 10):
     with open('threads1000/untouched.tsv', 'w') as out:
         out.write('counter_hz\t1000000000\n' + heading)
-        for line in before:
-            loop, _, _ = line.split('\t')
-            row = next((r for r in t.show('instances', '--all', experiment='threads1000')['rows'] if r['loop'] == loop and r['bucket'] == 'all'), None)
-            if row and row['cycles_mean'] and row['iterations']:
-                out.write(f'{loop}\t{round(row["cycles_mean"] * row["iterations"] * factor)}\t1000\n')
+        for row in timed:
+            out.write(f'{row["loop"]}\t{round(row["cycles_mean"] * row["iterations"] * factor)}\t1000\n')
     said[factor] = t.run('show', 'instances', 'threads1000').stdout
 t.check('counted and timed, an iteration takes' in said[0.1] and 'counted and timed, an iteration takes' not in said[10],
         'where counting and timing slows a loop, the view says so', said)
@@ -451,4 +449,41 @@ if shutil.which('gzip'):
     rows = [r for found in loops('real-gzip').values() for r in found]
     t.check(any(r['iterations'] == size for r in rows), 'a loop of gzip (its checksum) has an iteration for each byte of its input',
             size, sorted(r['iterations'] or 0 for r in rows)[-8:])
+
+# a handler that runs the loop which it interrupts, over other data, leaves the instance of the program its own iterations
+with open('within.c', 'w') as out:
+    out.write(r"""
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/time.h>
+static volatile long kept;
+static char global[200];
+__attribute__((noipa)) long sum(const char *p, long n) { long h = 0; for (long i = 0; i < n; i++) h = h * 31 + p[i]; return h; }
+static void handler(int s) { (void)s; kept += sum(global, 200); }
+int main(void)
+{
+	char local[4000];
+	long all = 0;
+	struct itimerval often = { { 0, 1000 }, { 0, 1000 } };
+	memset(local, 1, sizeof(local));
+	signal(SIGALRM, handler);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (int r = 0; r < 60000; r++) all += sum(local, 4000);
+	printf("%ld\\n", all);
+	return 0;
+}
+""".replace('\\\\', '\\'))
+within = t.compile(os.path.abspath('within.c'), '-O2', '-g', output='./within')
+plain = t.command(within)
+for words, name in ((('--every', '1'), 'within-all'), ((), 'within-some')):
+    run = t.run('vprof', '--quiet', *words, '-o', name, '--', within)
+    t.equal((run.returncode, run.stdout), (0, plain.stdout), f'{name}: the output is the same')
+    rows = [r for r in t.show('instances', '--all', '--by', 'bucket', experiment=name)['rows'] if r['function'] == 'sum' and r['bucket'] != 'all']
+    # some may hold the handler's 200 as well, or be the handler's own; a pointer's distance is none of them
+    t.check(rows and all(200 <= r['iterations_min'] and r['iterations_max'] <= 6000 for r in rows if r['iterations_max']),
+            f'{name}: iterations of single instances are those of the loop', [(r['iterations_min'], r['iterations_max']) for r in rows])
+paths = [r for r in t.show('instances', '--all', '--by', 'path', experiment='within-all')['rows'] if r['function'] == 'sum' and r['path']]
+mine = [r for r in paths if 'handler' not in r['path']]
+t.equal([(r['instances'], r['iterations']) for r in mine], [(60000, 240000000)], 'each path has its own iterations')
 t.done()

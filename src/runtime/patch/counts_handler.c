@@ -289,13 +289,45 @@ static struct sn_record_caller *note_caller(struct sn_record_instances *record,
 	return caller;
 }
 
-uint64_t sn_patch_begin(struct sn_record_instances *record, uint64_t stack_pointer)
+/* Further in than the instance that is timed, by recursion or in a handler: that one goes on, without these iterations. What
+ * began within this one, or was left by longjmp, is none of its own. */
+static void inner_begin(const struct sn_record_instances *record, uint64_t stack_pointer,
+			struct sn_record_caller *caller, uint64_t entry)
 {
-	return sn_patch_begin_from(record, stack_pointer, NULL);
+	struct sn_plan_slot *slot =
+		sn_patch_words.table ? &sn_patch_words.table[record->loop] : NULL;
+
+	if (!slot || (slot->inner_stack_pointer && stack_pointer < slot->inner_stack_pointer))
+		return;
+	slot->inner_sum = record->step ? record->sum + entry : record->sum;
+	slot->inner_caller = (uint64_t)caller;
+	slot->inner_stack_pointer = stack_pointer;
+}
+
+static void inner_end(struct sn_record_instances *record, uint64_t stack_pointer)
+{
+	struct sn_plan_slot *slot =
+		sn_patch_words.table ? &sn_patch_words.table[record->loop] : NULL;
+	struct sn_record_caller *caller;
+	uint64_t sum;
+
+	if (!slot || !slot->inner_stack_pointer || slot->inner_stack_pointer != stack_pointer)
+		return;
+	sum = record->sum - slot->inner_sum;
+	slot->inner_stack_pointer = 0;
+	record->open_sum += sum;
+	caller = (void *)slot->inner_caller;
+	if (caller)
+		caller->iterations += record->step ? (uint64_t)((int64_t)sum / record->step) : sum;
+}
+
+uint64_t sn_patch_begin(struct sn_record_instances *record, uint64_t stack_pointer, uint64_t entry)
+{
+	return sn_patch_begin_from(record, stack_pointer, NULL, entry);
 }
 
 uint64_t sn_patch_begin_from(struct sn_record_instances *record, uint64_t stack_pointer,
-			     const uint64_t *kept)
+			     const uint64_t *kept, uint64_t entry)
 {
 	struct sn_record_caller *caller = NULL;
 	uint64_t code = 0;
@@ -308,18 +340,21 @@ uint64_t sn_patch_begin_from(struct sn_record_instances *record, uint64_t stack_
 				    ? sn_variant_countdown(record)
 				    : next_countdown(record);
 	if (record->is_open) {
-		/* further in, by recursion or in a handler: that one goes on */
-		if (stack_pointer < record->open_stack_pointer)
+		if (stack_pointer < record->open_stack_pointer) {
+			inner_begin(record, stack_pointer, caller, entry);
 			return 0;
+		}
 		record->left++;
 		record->sum += sn_variant_arrivals(record) + sn_trace_arrivals(record);
 	}
+	if (sn_patch_words.table)
+		sn_patch_words.table[record->loop].inner_stack_pointer = 0;
 	record->open_stack_pointer = stack_pointer;
 	/* from here on a handler's instance of this loop is counted and no more */
 	record->is_open = 1;
 	atomic_signal_fence(memory_order_seq_cst);
 	record->open_number = record->entries - 1;
-	record->open_sum = record->step ? record->sum + record->last_entry : record->sum;
+	record->open_sum = record->step ? record->sum + entry : record->sum;
 	if (kept && sn_patch_words.table)
 		sn_patch_words.table[record->loop].caller = (uint64_t)caller;
 	if (sn_patches.has_variants)
@@ -440,8 +475,10 @@ void sn_patch_end(struct sn_record_instances *record, uint64_t stack_pointer)
 	uint64_t tsc =
 		sn_patches.has_variants ? sn_patch_tsc_after_all(&cpu) : __builtin_ia32_rdtsc();
 
-	if (stack_pointer != record->open_stack_pointer)
+	if (stack_pointer != record->open_stack_pointer) {
+		inner_end(record, stack_pointer);
 		return;
+	}
 	end_instance(record, tsc, cpu);
 	/* not before: a handler's instance of this loop would begin anew what is read here */
 	atomic_signal_fence(memory_order_seq_cst);

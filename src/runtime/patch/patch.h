@@ -93,8 +93,9 @@ void sn_patch_intern(uint32_t first);
 uint64_t sn_patch_first(uint64_t loop);
 /** A thread arrives at a point that tells of it. Gives 0. */
 uint64_t sn_patch_reached(uint64_t point);
-/** Gives the code of the variant that is to run in the loop's place, or 0. */
-uint64_t sn_patch_begin(struct sn_record_instances *record, uint64_t stack_pointer);
+/** Gives the code of the variant that is to run in the loop's place, or 0. `entry` is the induction variable, of a record with
+ *  a step: what the record has may be that of a handler's instance that came in between. */
+uint64_t sn_patch_begin(struct sn_record_instances *record, uint64_t stack_pointer, uint64_t entry);
 void sn_patch_end(struct sn_record_instances *record, uint64_t stack_pointer);
 uint64_t sn_patch_next(struct sn_record_instances *record);
 /** Adds a timing, and keeps some of them. */
@@ -156,7 +157,7 @@ uint32_t sn_caller_path(struct sn_caller_context *context, const struct sn_calle
 /* counts_handler.c */
 /** `kept` as in struct sn_caller_registers; NULL: the path is not looked for. */
 uint64_t sn_patch_begin_from(struct sn_record_instances *record, uint64_t stack_pointer,
-			     const uint64_t *kept);
+			     const uint64_t *kept, uint64_t entry);
 
 /* ---- traces ---- */
 

@@ -26,6 +26,7 @@ static void clear_table(struct sn_plan_slot *table)
 			table[i].buckets[b] = 0;
 		table[i].caller = table[i].caller_entries = 0;
 		table[i].caller_wait = 0;
+		table[i].inner_stack_pointer = 0;
 	}
 }
 

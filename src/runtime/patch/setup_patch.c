@@ -249,7 +249,7 @@ static void measure_timing(void)
 	for (int i = 0; i < 64; i++) {
 		uint64_t cycles;
 
-		sn_patch_begin(&record, 1);
+		sn_patch_begin(&record, 1, 0);
 		cycles = __builtin_ia32_rdtsc() - record.open_tsc;
 		least = cycles < least ? cycles : least;
 	}
