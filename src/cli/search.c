@@ -228,6 +228,8 @@ static void result_print(const struct sn_search *search, const char *format, FIL
 		sn_search_write_text(search, out);
 	else if (!strcmp(format, "json"))
 		sn_search_write_json(search, out);
+	else if (!strcmp(format, "csv"))
+		sn_search_write_csv(search, out);
 	else
 		sn_search_write_xml(search, out);
 }
@@ -666,7 +668,8 @@ static const struct sn_option search_options[] = {
 	  "report severities above this (default 0.05; with --severity rate 0.02)", NULL },
 	SN_SEVERITY_OPTION,
 	{ "check", 0, "SHARE", "exit with 1 if a severity reaches this", NULL },
-	{ "format", 'f', "FORMAT", "how to print: text, json or xml", "text|json|xml" },
+	{ "format", 'f', "FORMAT",
+	  "how to print: text, csv (the rows of show searched), json or xml", "text|csv|json|xml" },
 	{ "launch", 0, "COMMAND", "start the program by this, such as 'mpirun -n 4'", NULL },
 	{ "phase", 0, "PHASE",
 	  "what the program does again and again: a heartbeat's name, a function, FILE:LINE, or auto: "

@@ -25,6 +25,8 @@ double sn_search_threshold(const struct sn_args *args);
 			"rate (a property's own ratio, such as misses over accesses, where it states one)",         \
 			"lost|rate"                                                                                 \
 	}
+/** The rows of `sonde show searched` as CSV. */
+void sn_search_write_csv(const struct sn_search *search, FILE *out);
 /** Prints a result (format NULL: text); the exit status: 1 if a severity reaches `check`. */
 int sn_search_answer(const struct sn_search *search, const char *format, double check);
 

@@ -209,6 +209,9 @@ def team(t):
     t.check(bool(critical), 'contention for a critical section is told by the call', [r['property'] for r in found['properties']])
     alone = rows(found, 'InsufficientParallelism')
     t.check(alone and .1 < alone[0]['evidence']['seconds'] < .4, 'one thread alone for 0.2 s', alone[:1])
+    inner = [r for r in alone if not r['refined']]
+    t.check(inner and all((r['file'] or '').endswith('team.c') and r['line_first'] and 'sonde show loops --thread ' in r['explanation'] for r in inner),
+            'with its place in the program, and how to see what the thread does there', inner[:2])
     missing = {m['property']: m for m in found['not_measurable']}
     t.check('LC3MissRate' in missing and 'misses(L3)' in missing['LC3MissRate']['needs'] and
             'caches' in missing['LC3MissRate']['reason'], 'what cannot be measured names what it needs', list(missing))

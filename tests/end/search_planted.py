@@ -688,7 +688,7 @@ def tail_calls(t):
         app = t.compile(TAIL_CALLS, '-g', '-O2', '-fopenmp', compiler=compiler, output=f'./tail.{compiler}')
         t.run('record', '-q', '--clock', '1000', '-o', f'tail.{compiler}.run', '--', app)
         rows = properties(t, f'tail.{compiler}.run')
-        alone = [r['evidence']['seconds'] for r in rows if r['property'] == 'InsufficientParallelism']
+        alone = [r['evidence']['seconds'] for r in leaves(rows, 'InsufficientParallelism')]
         t.within(sum(alone), .3, .12, f'{compiler}: one thread works alone for 0.3 s of 0.9 s')
         t.check(not [r for r in rows if r['property'] == 'ImbalanceInParallelRegion' and r['evidence']['seconds'] > .15],
                 f'{compiler}: and both work equally in the region', [(r['property'], r['evidence']) for r in rows])

@@ -1,4 +1,6 @@
 """What a search says of what it has not found: only what was asked, and why something was not measurable, as it is in this case."""
+import csv
+import io
 import json
 import os
 import re
@@ -84,6 +86,15 @@ def why(app):
     t.check(not any('--agents' in r or 'filter' in r for r in found.values()), 'and nothing of agents', found)
 
 
+def as_csv():
+    """Every table can be had as CSV, and this one is a search's."""
+    done = t.run('show', 'properties', '-f', 'csv', 'plain')
+    got = list(csv.DictReader(io.StringIO(done.stdout)))
+    kept = list(csv.DictReader(io.StringIO(t.run('show', 'searched', '-f', 'csv', 'plain').stdout)))
+    t.check(done.returncode == 0 and got and len(got) == len(kept) and got[0].keys() == kept[0].keys(), 'properties as CSV', done.stderr, done.stdout[:300])
+    t.equal([(r['kind'], r['property'], r['region']) for r in got], [(r['kind'], r['property'], r['region']) for r in kept], 'they are the rows of show searched')
+
+
 def images(app):
     """Programs that follow each other by exec in one process: one lane, and the phase is all of it."""
     found = json.loads(t.run('search', '--restarts', '0', '--format', 'json', '-o', 'images', app).stdout)
@@ -98,5 +109,6 @@ app = os.path.abspath(t.compile(WORK, '-O1', '-g', output='./work'))
 taken(app)
 unasked(app)
 why(app)
+as_csv()
 images(os.path.abspath(t.compile(AGAIN, '-O0', '-g', output='./again')))
 t.done()

@@ -313,8 +313,7 @@ static void cell_add(struct sampling *s, const struct sn_recorded_cell *cell)
 		body_add(s, cell, seconds, samples);
 	if (facts->activity == SN_ACTIVITY_WORK && facts->parallel == SN_ALL &&
 	    r->teams[process] > 1 && is_first_thread(r, cell->thread))
-		sn_recorded_add(r, s->columns[SERIAL], s->source, SN_ALL, cell->thread, seconds,
-				samples, told.error_s);
+		path_add(s, SERIAL, cell->stack, cell->thread, told);
 	if (cell->system_ns &&
 	    sn_system_kind_of(program, r->structures, cell->stack) == SN_SYSTEM_FAULT)
 		path_add(s, FAULTS, cell->stack, cell->thread,
