@@ -2,6 +2,8 @@
 import json
 import os
 import re
+import shutil
+import subprocess
 
 from sonde_test import Test
 
@@ -87,6 +89,54 @@ int main(int argc, char **argv)
 	return 0;
 }
 '''
+# step() begins with a branch where it is inlined; a round sleeps 8 ms in either one, so load hardly matters
+BRANCH = r'''
+#include <stdio.h>
+#include <time.h>
+static volatile double sink;
+static double now_s(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+static void pass(void) { struct timespec t = { 0, 8000000 }; nanosleep(&t, 0); }
+static void __attribute__((noinline)) a(void) { pass(); for (int i = 0; i < 20000; i++) sink += i; }
+static void __attribute__((noinline)) b(void) { pass(); for (int i = 0; i < 10000; i++) sink += i; }
+static inline __attribute__((always_inline)) void step(int it) { if (it % 4 < 2) a(); else b(); }
+int main(void)
+{
+	double begin_s = now_s();
+	for (int it = 0; it < 200; it++)
+		step(it);
+	fprintf(stderr, "mean %.6f\n", (now_s() - begin_s) / 200);
+	return 0;
+}
+'''
+# each run passes one branch only, as a rank does
+RANK = r'''
+program p
+ implicit none
+ integer :: t, r
+ character(8) :: w
+ real(8) :: s = 0
+ call get_command_argument(1, w)
+ read(w,*) r
+ do t = 1, 400
+  call step(r)
+ end do
+ if (s < 0) print *, s
+contains
+ subroutine step(r)
+  integer, intent(in) :: r
+  integer :: i
+  if (r == 0) then
+   do i = 1, 2000000
+    s = s + sqrt(real(i,8))
+   end do
+  else
+   do i = 1, 1000000
+    s = s + log(real(i,8))
+   end do
+  end if
+ end subroutine
+end program
+'''
 
 
 def line_of(text, part):
@@ -143,7 +193,7 @@ def inlined(t):
     loop = line_of(COPIES, 'i < n')
     for words in (['many'], [f'copies.c:{loop}']):
         done = t.run('search', '--phase', *words, app)
-        t.check(done.returncode == 2 and '4 can be watched' in done.stderr and '(f0' in done.stderr or 'each copy is a loop' in done.stderr,
+        t.check(done.returncode == 2 and '4 can be watched' in done.stderr and '(f0' in done.stderr or 'no copy has an instruction' in done.stderr,
                 f'{words[0]}: more copies than can be watched are named', done.returncode, done.stderr)
     done = t.run('search', '--phase', f'copies.c:{loop}', app)
     label = re.search(r'\((f0\+0x[0-9a-f]+)', done.stderr)
@@ -178,11 +228,33 @@ def never(t):
             'while the program runs, too', done.stderr)
 
 
+def alternatives(t):
+    """An inlined function that begins with a branch: all of its executions are seen."""
+    source = written(t, 'branch.c', BRANCH)
+    for compiler in filter(shutil.which, ('gcc', 'clang')):
+        for level in '123':
+            subprocess.run([compiler, '-O' + level, '-g', '-o', 'branch' + level, source], cwd=t.folder, check=True)
+            found, done = search(t, '--phase', 'step', '--steps', '1', './branch' + level)
+            own_s = re.search(r'^mean ([\d.]+)', done.stderr, re.M)
+            t.check(done.returncode == 0 and own_s and found['phase']['mean_s'] < 1.5 * float(own_s.group(1)),
+                    f'{compiler} -O{level}: executions of both branches are seen', found.get('phase'), done.stderr)
+    if not shutil.which('gfortran'):
+        return
+    source = written(t, 'rank.f90', RANK)
+    for level in '123':
+        subprocess.run(['gfortran', '-O' + level, '-g', '-o', 'rank' + level, source], cwd=t.folder, check=True)
+        for rank in '01':
+            found, done = search(t, '--phase', 'step', '--steps', '1', './rank' + level, rank)
+            t.check(done.returncode == 0 and found['phase']['executions'] > 1, f'gfortran -O{level}: a run of branch {rank} passes executions',
+                    found.get('phase'), done.stderr)
+
+
 def main():
     t = Test()
     for level in '02':
         app = all_lines(t, level)
     inlined(t)
+    alternatives(t)
     once(t, app)
     never(t)
     t.done()

@@ -227,8 +227,8 @@ static sn_status none_set(const struct sn_structure *structure, const struct wan
 	if (places->unwatchable)
 		status = sn_error_set(
 			err, SN_ERR_USAGE,
-			"--phase '%s': '%s' has it inlined %zu %s only, and each copy is a "
-			"loop: give the loop or the call as FILE:LINE",
+			"--phase '%s': '%s' has it inlined %zu %s only, and no copy has an instruction "
+			"that each execution passes once: give the loop or the call as FILE:LINE",
 			w->words, path, places->unwatchable,
 			places->unwatchable == 1 ? "time" : "times");
 	else if (nearest.length)
@@ -265,6 +265,13 @@ static sn_status places_check(const struct sn_structure *structure, const struct
 
 	if (!count)
 		return none_set(structure, w, places, path, err);
+	if (places->unwatchable && !are_several)
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"--phase '%s': '%s' has it inlined, and %zu %s no instruction that each execution "
+			"passes once, so a part of the executions would not be seen: give the call as FILE:LINE",
+			w->words, path, places->unwatchable,
+			places->unwatchable == 1 ? "of its copies has" : "of its copies have");
 	if (count <= SN_MONITOR_PLACES_MAX && !are_several)
 		return SN_OK;
 	places_add(places, &names);
@@ -279,8 +286,8 @@ static sn_status places_check(const struct sn_structure *structure, const struct
 	else
 		sn_error_set(
 			err, SN_ERR_USAGE,
-			"--phase '%s': the compiler made %zu copies of it in '%s' (%s), and %d can be "
-			"watched: name one of them so%s",
+			"--phase '%s': the compiler made %zu copies or beginnings of it in '%s' (%s), and %d "
+			"can be watched: name one of them so%s",
 			w->words, count, path, names.chars, SN_MONITOR_PLACES_MAX,
 			nearest.length ? nearest.chars : "");
 	sn_text_free(&names);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "search/online/entries.h"
 
 static void place_add(struct sn_places *out, const struct sn_place *place)
 {
@@ -25,14 +26,6 @@ static bool is_cold(const struct sn_function *function, uint64_t link_addr)
 	return function->range_count && !is_in(&function->ranges[0], link_addr);
 }
 
-static bool is_within(const struct sn_function *function, int32_t inner, int32_t outer)
-{
-	for (; inner >= 0; inner = function->inlines[inner].parent)
-		if (inner == outer)
-			return true;
-	return false;
-}
-
 static bool is_main(const struct sn_loop *loop)
 {
 	return loop->role == SN_LOOP_MAIN || loop->role == SN_LOOP_VERSION;
@@ -43,8 +36,9 @@ static bool is_main(const struct sn_loop *loop)
 static unsigned depth_of(const struct sn_place *place)
 {
 	const struct sn_loop *loop = place->loop;
-	bool is_around = loop && place->inline_index >= 0 &&
-			 !is_within(place->function, loop->inline_index, place->inline_index);
+	bool is_around =
+		loop && place->inline_index >= 0 &&
+		!sn_inline_is_within(place->function, loop->inline_index, place->inline_index);
 
 	if (loop && !is_around)
 		is_around = loop->file && place->file && !strcmp(loop->file, place->file) &&
@@ -88,33 +82,19 @@ static bool is_named(const char *own, const char *linkage_name, const char *name
 	return !own[length] || own[length] == '(';
 }
 
-/* The first instruction of an inlined copy that is not in a loop of its own. */
-static bool copy_place(const struct sn_function *function, int32_t copy, struct sn_place *out)
+/* An inlined copy: what each of its executions passes once. */
+static void copy_add(const struct sn_function *function, int32_t copy, struct sn_places *out)
 {
-	bool is_there = false;
+	sn_addresses entries = { 0 };
 
-	for (uint32_t i = 0; i < function->line_count; i++) {
-		const struct sn_line *row = &function->lines[i];
-		const struct sn_loop *loop;
-		struct sn_place place;
-
-		if (!is_within(function, row->inline_index, copy))
-			continue;
-		loop = sn_function_loop_at(function, row->link_addr);
-		if (loop && is_within(function, loop->inline_index, copy))
-			continue;
-		place = (struct sn_place){ row->link_addr,
-					   function,
-					   copy,
-					   loop,
-					   function->inlines[copy].file,
-					   function->inlines[copy].line };
-		if (is_there && compare(out, &place) <= 0)
-			continue;
-		*out = place;
-		is_there = true;
-	}
-	return is_there;
+	if (!sn_copy_entries(function, copy, &entries))
+		out->unwatchable++;
+	for (size_t i = 0; i < entries.count; i++)
+		place_add(out, &(struct sn_place){ entries.items[i], function, copy,
+						   sn_function_loop_at(function, entries.items[i]),
+						   function->inlines[copy].file,
+						   function->inlines[copy].line });
+	sn_vec_free(&entries);
 }
 
 static void copies_find(struct sn_structure *structure, const struct sn_function *function,
@@ -122,15 +102,11 @@ static void copies_find(struct sn_structure *structure, const struct sn_function
 {
 	for (uint32_t i = 0; i < function->inline_count; i++) {
 		const struct sn_inline *copy = &function->inlines[i];
-		struct sn_place place;
 
 		if (!is_named(copy->name, copy->linkage_name, name))
 			continue;
 		sn_function_prepare(structure, function, SN_PREPARE_ALL);
-		if (copy_place(function, (int32_t)i, &place))
-			place_add(out, &place);
-		else
-			out->unwatchable++;
+		copy_add(function, (int32_t)i, out);
 	}
 }
 
