@@ -223,6 +223,29 @@ static bool has_gone(const struct sn_mri *mri, const struct sn_mri_process *p)
 	return false;
 }
 
+/* When the latest execution ended, as if nothing had been stopped. */
+static int64_t last_ns(const struct sn_monitor *m)
+{
+	return atomic_load(&m->last_ns) - atomic_load(&m->stopped_ns);
+}
+
+/* How fast executions come may change, so what counts is what came lately. */
+static void marks_set(struct sn_mri_process *p)
+{
+	enum { APART_NS = 250000000 };
+	const uint32_t ended = atomic_load_explicit(&p->m->ended, memory_order_acquire);
+	const int64_t now_ns = last_ns(p->m);
+
+	if (!p->marks[1].last_ns)
+		p->marks[0].last_ns = p->marks[1].last_ns = atomic_load(&p->m->first_ns);
+	if (!p->marks[1].last_ns || ended <= p->marks[1].ended ||
+	    now_ns - p->marks[1].last_ns < APART_NS)
+		return;
+	p->marks[0] = p->marks[1];
+	p->marks[1].ended = ended;
+	p->marks[1].last_ns = now_ns;
+}
+
 void sn_mri_look(struct sn_mri *mri)
 {
 	beat(mri);
@@ -234,6 +257,7 @@ void sn_mri_look(struct sn_mri *mri)
 		p->has_gone = p->has_gone || has_gone(mri, p);
 		if (!p->has_gone)
 			let_go(mri, p);
+		marks_set(p);
 	}
 }
 
@@ -281,14 +305,16 @@ double sn_mri_mean_s(const struct sn_mri *mri)
 	uint32_t most = 0;
 
 	for (size_t i = 0; i < mri->processes.count; i++) {
-		const struct sn_monitor *m = mri->processes.items[i].m;
-		uint32_t ended = atomic_load_explicit(&m->ended, memory_order_acquire);
-		double span_s = ((double)m->last_ns - (double)m->first_ns) / 1e9; /* of any value */
+		const struct sn_mri_process *p = &mri->processes.items[i];
+		uint32_t ended = atomic_load_explicit(&p->m->ended, memory_order_acquire);
+		int64_t from_ns =
+			p->marks[0].last_ns ? p->marks[0].last_ns : atomic_load(&p->m->first_ns);
+		double span_s = ((double)last_ns(p->m) - (double)from_ns) / 1e9; /* of any value */
 
-		if (ended <= most || !(span_s > 0))
+		if (ended <= most || ended <= p->marks[0].ended || !(span_s > 0))
 			continue;
 		most = ended;
-		mean_s = span_s / ended;
+		mean_s = span_s / (ended - p->marks[0].ended);
 	}
 	return mean_s;
 }

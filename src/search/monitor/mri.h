@@ -27,6 +27,11 @@ struct sn_mri_process {
 	struct sn_monitor *m; /* mapped */
 	int pid;
 	bool has_gone, has_let_go, takes_part; /* in the measuring that is on */
+	/* what it had passed at two moments, a while apart, without stops: older, newer */
+	struct {
+		uint32_t ended;
+		int64_t last_ns;
+	} marks[2];
 };
 
 /** A folder of live data, which one recording makes. */
@@ -86,7 +91,7 @@ uint32_t sn_mri_ended(const struct sn_mri *mri, bool *is_found);
 bool sn_mri_is_reached(const struct sn_mri *mri);
 /** Whether some process passes the phase too often for it to be watched any more. */
 bool sn_mri_is_deaf(const struct sn_mri *mri);
-/** Seconds of one execution, on average so far; 0: none has ended. */
+/** Seconds of one execution, on average over the last second or the last two executions; 0: none has ended. */
 double sn_mri_mean_s(const struct sn_mri *mri);
 /** Asks for so many executions, the same ones in all processes, stopped at their end for `stop_ns` at most.
  *  False: no process passes the phase. */

@@ -33,7 +33,7 @@ struct worker {
 	double began_s;
 	size_t told;   /* steps whose findings are in the spool as sentences */
 	bool has_room; /* the spool could be written so far */
-	bool has_told_waiting;
+	bool has_told_waiting, has_told_deaf;
 	/* of one of several hosts */
 	struct sn_node *node; /* NULL: there is one host */
 	uint32_t step;	      /* of the front's, the last that was asked for */
@@ -142,22 +142,40 @@ static void waiting_tell(struct worker *w, const struct view *view)
 	sn_text_free(&text);
 }
 
+/* Arrivals are told no more then, so that nothing else can be measured. */
+static void deaf_tell(struct worker *w)
+{
+	struct sn_text text = { 0 };
+
+	if (w->has_told_deaf)
+		return;
+	w->has_told_deaf = true;
+	sn_phase_often_add(w->options->phase, &text);
+	say(w, text.chars);
+	say(w, "so no more is measured, and the program runs on");
+	sn_text_free(&text);
+}
+
 /* The first execution tells how long one takes. It is measured, too, but counts only if no other one follows. What an
  * agent that died has asked for is waited for. */
-static bool request(struct worker *w, const struct sn_executions *s)
+static bool request(struct worker *w, const struct sn_executions *s, uint32_t least)
 {
 	bool is_asked = false;
 
 	while (!is_asked) {
 		struct view view = look(w);
 
-		if (!view.is_needed || is_over(w))
+		if (view.is_deaf)
+			deaf_tell(w);
+		if (!view.is_needed || is_over(w) || view.is_deaf)
 			return false;
 		if (view.ended) {
 			pthread_mutex_lock(&w->lock);
+			const uint32_t wanted = sn_executions_wanted(view.mean_s);
+
 			w->mri->traces = sn_traced_requests(s->asked);
 			w->mri->period_times = s->period_times;
-			is_asked = sn_mri_measure(w->mri, sn_executions_wanted(view.mean_s),
+			is_asked = sn_mri_measure(w->mri, wanted > least ? wanted : least,
 						  sn_suspend_ns(w->options->online->suspend));
 			sn_mri_go(w->mri); /* those that are stopped since the step before */
 			pthread_mutex_unlock(&w->lock);
@@ -178,7 +196,7 @@ static bool only_fetch(struct worker *w, const struct sn_executions *s, struct s
 {
 	bool is_there;
 
-	if (s->measured.count || w->before.windows.count)
+	if (s->measured.count || w->before.windows.count || look(w).is_deaf)
 		return false;
 	while (look(w).is_needed && !is_over(w))
 		pause_ns(POLL_NS);
@@ -197,13 +215,35 @@ static bool window_wait(struct worker *w, struct sn_mri_window *out)
 	do {
 		pause_ns(POLL_NS);
 		view = look(w);
-	} while (!view.is_measured && !is_over(w) && !(w->node && sn_node_is_over(w->node)));
+		if (view.is_deaf)
+			deaf_tell(w);
+	} while (!view.is_measured && !is_over(w) && (w->node || !view.is_deaf) &&
+		 !(w->node && sn_node_is_over(w->node)));
 	pthread_mutex_lock(&w->lock);
 	is_there = view.is_measured && sn_mri_fetch(w->mri, out);
 	if (w->options->online->suspend != SN_SUSPEND_ALWAYS)
 		sn_mri_go(w->mri);
 	pthread_mutex_unlock(&w->lock);
 	return is_there;
+}
+
+/* Executions that came faster than before were over much too soon: more of them are measured in their stead. */
+static bool step_measure(struct worker *w, const struct sn_executions *s, struct sn_mri_window *out)
+{
+	enum { TRIES = 4 };
+
+	if (!request(w, s, 0) || !window_wait(w, out))
+		return only_fetch(w, s, out);
+	for (int tries = 0; tries < TRIES; tries++) {
+		struct sn_mri_window longer = { 0 };
+		uint32_t least = sn_executions_lacking(out);
+
+		if (!least || !request(w, s, least) || !window_wait(w, &longer))
+			break;
+		sn_mri_window_free(out);
+		*out = longer;
+	}
+	return true;
 }
 
 static bool live_next(struct sn_executions *s, sn_windows *out)
@@ -217,7 +257,7 @@ static bool live_next(struct sn_executions *s, sn_windows *out)
 		w->before.windows.items[w->next_before++] = (struct sn_mri_window){ 0 };
 		return true;
 	}
-	if ((!request(w, s) || !window_wait(w, &window)) && !only_fetch(w, s, &window))
+	if (!step_measure(w, s, &window))
 		return false;
 	if (sn_spool_window(w->options->experiment_path, &window, &err) == SN_OK) {
 		sn_vec_push(out, window);

@@ -151,14 +151,14 @@ static sn_status nothing_measured(const struct sn_online_front *f, struct sn_err
 			"start, or neither code can be put there nor a hardware breakpoint be "
 			"had (a debugger has them, or perf_event_open is refused)",
 			name);
-	if (end->is_deaf)
-		return sn_error_set(
-			err, SN_ERR_NO_DATA,
-			"search: '%s' is passed over %d times a second, too often to be watched; name a "
-			"place that is passed less often%s%s",
-			name, f->phase.plan_bytes.length ? 1000 : 400,
-			f->phase.outer.length ? ", as the loop around it: --phase " : "",
-			f->phase.outer.length ? f->phase.outer.chars : "");
+	if (end->is_deaf) {
+		struct sn_text why = { 0 };
+
+		sn_phase_often_add(&f->phase, &why);
+		sn_error_set(err, SN_ERR_NO_DATA, "search: %s", why.chars);
+		sn_text_free(&why);
+		return SN_ERR_NO_DATA;
+	}
 	if (!end->executions && end->is_reached)
 		return sn_error_set(
 			err, SN_ERR_NO_DATA,
@@ -193,6 +193,21 @@ static void only_tell(const struct sn_online_front *f)
 			f->phase.name.chars,
 			f->phase.boundary.kind == SN_MONITOR_BOUNDARY_BEAT ? "its end"
 									   : "the program's end");
+}
+
+/* What the rows stand for. Executions are counted as long as the agent is there. */
+static void share_tell(const struct sn_online_front *f, const struct sn_search *search)
+{
+	const uint32_t measured = search->phase.executions, passed = f->spool.end.executions;
+	const double s = measured * search->phase.mean_s;
+
+	if (f->options->is_quiet || !f->spool.has_ended || passed < 2 || !(f->ran_s > 0) ||
+	    (2 * measured >= passed && 2 * s >= f->ran_s))
+		return;
+	fprintf(stderr,
+		"sonde: measured are %u of the %u executions of '%s' that passed while the agent watched, %.1f %%, "
+		"and %.3f s of the %.1f s that the program ran\n",
+		measured, passed, f->phase.name.chars, 100.0 * measured / passed, s, f->ran_s);
 }
 
 static void agents_tell(const struct sn_online_front *f, struct sn_search *search)
@@ -231,6 +246,7 @@ static sn_status result_find(struct sn_online_front *f, struct sn_online *out, s
 	if (status == SN_OK) {
 		agents_tell(f, out->search);
 		only_tell(f);
+		share_tell(f, out->search);
 		out->search->exit_status = out->exit_code;
 	}
 	return status;

@@ -15,6 +15,8 @@ double sn_online_overhead(const struct sn_analysis *analysis);
 
 /** Executions that a step measures: half a second of them. */
 uint32_t sn_executions_wanted(double mean_s);
+/** As many as are to be measured instead of a window that has less than half of that; 0: it has enough. */
+uint32_t sn_executions_lacking(const struct sn_mri_window *window);
 /** How long the end of a step may stop a process. */
 int64_t sn_suspend_ns(enum sn_suspend suspend);
 

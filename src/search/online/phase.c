@@ -305,8 +305,6 @@ static void places_take(const struct sn_places *places, struct sn_phase *out)
 	sn_text_clear(&out->file);
 	sn_text_add(&out->file, first->file ? first->file : "");
 	out->line = first->line;
-	sn_text_clear(&out->outer);
-	sn_place_add_outer(first, &out->outer);
 }
 
 /* Places of a file; nothing is found in one that cannot be read. */
@@ -455,7 +453,6 @@ void sn_phase_free(struct sn_phase *phase)
 	sn_text_free(&phase->name);
 	sn_text_free(&phase->module);
 	sn_text_free(&phase->file);
-	sn_text_free(&phase->outer);
 	sn_text_free(&phase->plan_id);
 	sn_text_free(&phase->plan_bytes);
 }

@@ -5,15 +5,15 @@
 #define SN_SEARCH_ONLINE_PHASE_H
 
 #include "base/text.h"
+#include "code/structure.h"
 #include "record/record.h"
 #include "search/monitor/mri.h"
 
 struct sn_phase {
 	struct sn_mri_boundary boundary; /* its texts are this struct's */
 	struct sn_text name, module, file;
-	struct sn_text outer; /* what is passed less often, as a phase is named; "": not known */
-	uint32_t line;	      /* 0: unknown */
-	int exit_code;	      /* where there is no phase: 126, 127 if there is no program */
+	uint32_t line; /* 0: unknown */
+	int exit_code; /* where there is no phase: 126, 127 if there is no program */
 	/* code that tells of arrivals, of places where it can be; its parts are the texts */
 	struct sn_record_plan plan;
 	struct sn_text plan_id, plan_bytes;
@@ -38,6 +38,11 @@ sn_status sn_phase_at(const char *name, const char *module, uint64_t link_addr,
 const char *sn_phase_plan(struct sn_phase *phase);
 /** Lets a recording put that code into the program, if there is any. Borrows the phase. */
 void sn_phase_watch(const struct sn_phase *phase, struct sn_record_options *record);
+/** Adds that the phase is passed too often, with a place that is passed less often, and more than once, if there is one. */
+void sn_phase_often_add(const struct sn_phase *phase, struct sn_text *out);
+/** Adds such a place for an address, as --phase takes it: the loop around its loop, or around the call of its function. False:
+ *  there is none. */
+bool sn_place_outer_add(struct sn_structure *structure, uint64_t link_addr, struct sn_text *out);
 void sn_phase_free(struct sn_phase *phase);
 
 #endif

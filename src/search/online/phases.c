@@ -25,6 +25,13 @@ uint32_t sn_executions_wanted(double mean_s)
 	return count < 1 ? 1 : count > EXECUTIONS_MOST ? EXECUTIONS_MOST : (uint32_t)count;
 }
 
+uint32_t sn_executions_lacking(const struct sn_mri_window *window)
+{
+	double s = (double)(window->to_ns - window->from_ns) / 1e9;
+
+	return s > 0 && s < observed_s / 2 ? sn_executions_wanted(s / window->executions) : 0;
+}
+
 int64_t sn_suspend_ns(enum sn_suspend suspend)
 {
 	return suspend == SN_SUSPEND_NEVER    ? 0

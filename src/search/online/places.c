@@ -311,8 +311,60 @@ void sn_place_add_label(const struct sn_place *place, struct sn_text *out)
 			     (unsigned long long)(place->link_addr - place->function->link_addr));
 }
 
-bool sn_places_nearest(const struct sn_structure *structure, const char *file, size_t length,
-		       uint32_t line, struct sn_place *out)
+/* The next line of a file that has code; UINT32_MAX: none. */
+static uint32_t line_behind(const struct sn_structure *structure, const char *file, size_t length,
+			    uint32_t line)
+{
+	uint32_t next = UINT32_MAX;
+
+	for (size_t i = 0; i < sn_structure_function_count(structure); i++) {
+		const struct sn_function *f = sn_structure_function(structure, i);
+
+		for (uint32_t r = 0; r < f->line_count; r++)
+			if (f->lines[r].line > line && f->lines[r].line < next &&
+			    is_file(f->lines[r].file, file, length))
+				next = f->lines[r].line;
+	}
+	return next;
+}
+
+/* The loop that begins with the next line that has code, as its header may have none; else the innermost one that was written
+ * around a line. NULL: none. */
+static const struct sn_loop *loop_of_line(const struct sn_structure *structure, const char *file,
+					  size_t length, uint32_t line)
+{
+	const uint32_t behind = line_behind(structure, file, length, line);
+	const struct sn_loop *best = NULL, *next = NULL;
+
+	for (size_t i = 0; i < sn_structure_function_count(structure); i++) {
+		const struct sn_function *f = sn_structure_function(structure, i);
+
+		for (uint32_t l = 0; l < f->loop_count; l++) {
+			const struct sn_loop *loop = &f->loops[l];
+
+			if (!is_main(loop) || !is_file(loop->file, file, length))
+				continue;
+			if (loop->line_first == behind && (!next || loop->depth < next->depth))
+				next = loop;
+			if (loop->line_first <= line && line <= loop->line_last &&
+			    (!best || loop->depth > best->depth))
+				best = loop;
+		}
+	}
+	return next ? next : best;
+}
+
+/* Of a loop: written in it, and passed in each of its iterations. */
+static bool is_of_loop(const struct sn_place *place, const struct sn_loop *loop)
+{
+	return !loop ||
+	       (place->loop && place->loop->file && !strcmp(place->loop->file, loop->file) &&
+		place->loop->line_first == loop->line_first && loop->line_first <= place->line &&
+		place->line <= loop->line_last);
+}
+
+static bool nearest_of_loop(const struct sn_structure *structure, const char *file, size_t length,
+			    uint32_t line, const struct sn_loop *loop, struct sn_place *out)
 {
 	enum { FARTHEST = 10000, TRIES = 64 };
 	SN_VEC(uint32_t) lines = { 0 };
@@ -344,7 +396,8 @@ bool sn_places_nearest(const struct sn_structure *structure, const char *file, s
 		tries++;
 		sn_places_of_line(structure, file, length, nearest, &places);
 		is_there = places.items.count && places.items.count <= SN_MONITOR_PLACES_MAX &&
-			   !sn_places_are_several(&places);
+			   !sn_places_are_several(&places) &&
+			   is_of_loop(&places.items.items[0], loop);
 		if (is_there)
 			*out = places.items.items[0];
 		sn_vec_free(&places.items);
@@ -353,16 +406,11 @@ bool sn_places_nearest(const struct sn_structure *structure, const char *file, s
 	return is_there;
 }
 
-void sn_place_add_outer(const struct sn_place *place, struct sn_text *out)
+bool sn_places_nearest(const struct sn_structure *structure, const char *file, size_t length,
+		       uint32_t line, struct sn_place *out)
 {
-	const struct sn_loop *outer = place->loop && place->loop->parent >= 0
-					      ? &place->function->loops[place->loop->parent]
-					      : NULL;
+	const struct sn_loop *loop = loop_of_line(structure, file, length, line);
 
-	if (outer && outer->file && outer->line_first)
-		sn_text_addf(out, "%s:%u", sn_base_name(outer->file), outer->line_first);
-	else if (outer)
-		sn_text_add(out, outer->label);
-	else if (place->loop)
-		sn_text_add(out, place->function->name);
+	return (loop && nearest_of_loop(structure, file, length, line, loop, out)) ||
+	       nearest_of_loop(structure, file, length, line, NULL, out);
 }

@@ -46,10 +46,9 @@ void sn_places_files_see(const struct sn_structure *structure,
 bool sn_places_are_several(const struct sn_places *places);
 /** "main+0x1a0". */
 void sn_place_add_label(const struct sn_place *place, struct sn_text *out);
-/** The line nearest to one of the file that can be watched: SN_MONITOR_PLACES_MAX places at most; false: there is none. */
+/** The line nearest to one of the file that can be watched, SN_MONITOR_PLACES_MAX places at most: one that is passed in each
+ *  iteration of the loop that the line is in, or begins, if there is one. False: there is none. */
 bool sn_places_nearest(const struct sn_structure *structure, const char *file, size_t length,
 		       uint32_t line, struct sn_place *out);
-/** A place that is passed less often, as --phase takes it: the loop around its loop, or its function. Nothing: none. */
-void sn_place_add_outer(const struct sn_place *place, struct sn_text *out);
 
 #endif

@@ -133,6 +133,17 @@ TEST(the_same_executions_of_all_processes)
 	m[1]->ended = 4;
 	m[1]->first_ns = 1000;
 	CHECK_REAL(sn_mri_mean_s(mri), 0.001, 1e-12);
+	/* what came lately counts, without stops */
+	m[0]->last_ns = 1000 + 2000000000;
+	sn_mri_look(mri);
+	m[0]->ended = 105;
+	m[0]->last_ns = 1000 + 2400000000;
+	sn_mri_look(mri);
+	m[0]->ended = 205;
+	m[0]->last_ns = 1000 + 3100000000;
+	m[0]->stopped_ns = 300000000;
+	CHECK_REAL(sn_mri_mean_s(mri), 0.004, 1e-9);
+	m[0]->ended = 5;
 	mri->traces = 1u << SN_MONITOR_IO | 1u << SN_MONITOR_LOCKS;
 	mri->period_times = 2;
 	CHECK(sn_mri_measure(mri, 10, 99));
