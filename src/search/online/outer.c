@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "code/decode.h"
 #include "code/image.h"
+#include "code/structure.h"
 #include "search/online/phase.h"
 
 enum { CALLERS_MOST = 8 }; /* up the calls */
@@ -64,7 +65,7 @@ static bool is_repeated(const struct sites *sites, const struct sn_function *f, 
 	return is;
 }
 
-static bool outer_add(const struct sites *sites, const struct sn_function *f,
+static void outer_add(const struct sites *sites, const struct sn_function *f,
 		      const struct sn_loop *loop, int depth, struct sn_text *out)
 {
 	const struct sn_loop *parent = loop && loop->parent >= 0 ? &f->loops[loop->parent] : NULL;
@@ -82,20 +83,18 @@ static bool outer_add(const struct sites *sites, const struct sn_function *f,
 		if (site->target_link_addr == f->link_addr && site->function != f)
 			outer_add(sites, site->function, site->loop, depth + 1, out);
 	}
-	return out->length > 0;
 }
 
-bool sn_place_outer_add(struct sn_structure *structure, uint64_t link_addr, struct sn_text *out)
+static void place_outer_add(struct sn_structure *structure, uint64_t link_addr, struct sn_text *out)
 {
 	const struct sn_function *f = sn_structure_function_at(structure, link_addr);
 	struct sites sites = { 0 };
-	bool is_there;
 
 	sn_structure_prepare_all(structure, SN_PREPARE_ALL);
 	sites_find(structure, &sites);
-	is_there = f && outer_add(&sites, f, sn_function_loop_at(f, link_addr), 0, out);
+	if (f)
+		outer_add(&sites, f, sn_function_loop_at(f, link_addr), 0, out);
 	sn_vec_free(&sites.items);
-	return is_there;
 }
 
 void sn_phase_often_add(const struct sn_phase *phase, struct sn_text *out)
@@ -107,7 +106,7 @@ void sn_phase_often_add(const struct sn_phase *phase, struct sn_text *out)
 	if (phase->boundary.kind == SN_MONITOR_BOUNDARY_ADDRESS &&
 	    sn_image_open(phase->boundary.module, NULL, &image, NULL) == SN_OK &&
 	    sn_structure_open(image, &structure, NULL) == SN_OK)
-		sn_place_outer_add(structure, phase->boundary.link_addrs[0], &outer);
+		place_outer_add(structure, phase->boundary.link_addrs[0], &outer);
 	sn_text_addf(out, "'%.60s' is passed over %d times a second, too often to be watched; ",
 		     phase->name.chars, phase->plan_bytes.length ? 1000 : 400);
 	if (outer.length)

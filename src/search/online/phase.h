@@ -5,7 +5,6 @@
 #define SN_SEARCH_ONLINE_PHASE_H
 
 #include "base/text.h"
-#include "code/structure.h"
 #include "record/record.h"
 #include "search/monitor/mri.h"
 
@@ -40,9 +39,6 @@ const char *sn_phase_plan(struct sn_phase *phase);
 void sn_phase_watch(const struct sn_phase *phase, struct sn_record_options *record);
 /** Adds that the phase is passed too often, with a place that is passed less often, and more than once, if there is one. */
 void sn_phase_often_add(const struct sn_phase *phase, struct sn_text *out);
-/** Adds such a place for an address, as --phase takes it: the loop around its loop, or around the call of its function. False:
- *  there is none. */
-bool sn_place_outer_add(struct sn_structure *structure, uint64_t link_addr, struct sn_text *out);
 void sn_phase_free(struct sn_phase *phase);
 
 #endif
