@@ -175,11 +175,12 @@ struct wanted {
 	int64_t offset;
 	int entries;
 	Dwarf_Die found;
+	int64_t at;  /* where in the frame that begins */
 	int inlined; /* how many inlined calls around it */
 };
 
 static bool is_wanted(const struct following *f, Dwarf_Die *function, Dwarf_Die *die,
-		      const struct wanted *w)
+		      struct wanted *w)
 {
 	int tag = dwarf_tag(die);
 	struct place place;
@@ -189,6 +190,7 @@ static bool is_wanted(const struct following *f, Dwarf_Die *function, Dwarf_Die 
 		return false;
 	if (w->is_register)
 		return place.reg < GPRS && w->registers & 1u << place.reg;
+	w->at = place.offset;
 	return w->offset >= place.offset && w->offset < place.offset + (int64_t)place.bytes;
 }
 
@@ -257,13 +259,6 @@ static bool variable_find(const struct following *f, struct wanted *w)
 	return f->has_function && scope_search(f, &function, &function, 0, w);
 }
 
-static const char *name_of(const struct following *f, Dwarf_Die *variable)
-{
-	const char *name = dwarf_diename(variable);
-
-	return name ? sn_arena_strdup(f->arena, name) : NULL;
-}
-
 /* ---- members ---- */
 
 static bool type_behind(Dwarf_Die *die, Dwarf_Die *type)
@@ -283,28 +278,90 @@ static bool type_behind(Dwarf_Die *die, Dwarf_Die *type)
 	return false;
 }
 
+/* What stands between a structure and its member in the language of an entry. */
+static const char *between_of(Dwarf_Die *die)
+{
+	Dwarf_Die unit;
+
+	if (!dwarf_diecu(die, &unit, NULL, NULL))
+		return ".";
+	switch (dwarf_srclang(&unit)) {
+	case DW_LANG_Fortran77:
+	case DW_LANG_Fortran90:
+	case DW_LANG_Fortran95:
+	case DW_LANG_Fortran03:
+	case DW_LANG_Fortran08:
+		return "%";
+	default:
+		return ".";
+	}
+}
+
+/* Adds ".inner.cells" for what lies at an offset of a value of this type; nothing where that is no structure. */
+static void members_add(Dwarf_Die *type, int64_t offset, const char *between, int depth,
+			struct sn_text *out)
+{
+	Dwarf_Die member, inner;
+	Dwarf_Attribute attribute;
+	int tag = dwarf_tag(type);
+
+	if (depth > SCOPES_MOST || (tag != DW_TAG_structure_type && tag != DW_TAG_class_type) ||
+	    dwarf_child(type, &member) != 0)
+		return;
+	do {
+		Dwarf_Word at = 0, bytes = 0;
+
+		if (dwarf_tag(&member) != DW_TAG_member || !dwarf_diename(&member) ||
+		    !type_behind(&member, &inner) ||
+		    (dwarf_attr_integrate(&member, DW_AT_data_member_location, &attribute) &&
+		     dwarf_formudata(&attribute, &at) != 0) ||
+		    offset < (int64_t)at)
+			continue;
+		/* a descriptor of Fortran has no size of its own, and begins with the pointer */
+		if (dwarf_aggregate_size(&inner, &bytes) != 0 ||
+		    dwarf_tag(&inner) == DW_TAG_array_type)
+			bytes = 1;
+		if (offset >= (int64_t)(at + bytes))
+			continue;
+		sn_text_addf(out, "%s%s", between, dwarf_diename(&member));
+		members_add(&inner, offset - (int64_t)at, between_of(&member), depth + 1, out);
+		return;
+	} while (sn_dwarf_next_entry(&member));
+}
+
+/* A variable, and its member where it is a structure. */
+static const char *name_of(const struct following *f, Dwarf_Die *variable, int64_t offset)
+{
+	struct sn_text text = { 0 };
+	const char *name;
+	Dwarf_Die type;
+
+	sn_text_add(&text, dwarf_diename(variable));
+	if (type_behind(variable, &type))
+		members_add(&type, offset, between_of(variable), 0, &text);
+	name = sn_arena_strdup(f->arena, text.chars);
+	sn_text_free(&text);
+	return name;
+}
+
 /* "grid->cells" of a variable that points to a structure, and an offset in it. */
 static const char *member_name(const struct following *f, Dwarf_Die *variable, int64_t offset)
 {
-	Dwarf_Die pointer, structure, member;
-	Dwarf_Attribute attribute;
+	Dwarf_Die pointer, structure;
 	struct sn_text text = { 0 };
 	const char *name = NULL;
 
 	if (!type_behind(variable, &pointer) || dwarf_tag(&pointer) != DW_TAG_pointer_type ||
-	    !type_behind(&pointer, &structure) || dwarf_child(&structure, &member) != 0)
+	    !type_behind(&pointer, &structure))
 		return NULL;
-	do {
-		Dwarf_Word at;
+	members_add(&structure, offset, "->", 0, &text);
+	if (text.length) {
+		struct sn_text whole = { 0 };
 
-		if (dwarf_tag(&member) != DW_TAG_member || !dwarf_diename(&member) ||
-		    !dwarf_attr_integrate(&member, DW_AT_data_member_location, &attribute) ||
-		    dwarf_formudata(&attribute, &at) != 0 || (int64_t)at != offset)
-			continue;
-		sn_text_addf(&text, "%s->%s", dwarf_diename(variable), dwarf_diename(&member));
-		name = sn_arena_strdup(f->arena, text.chars);
-		break;
-	} while (sn_dwarf_next_entry(&member));
+		sn_text_addf(&whole, "%s%s", dwarf_diename(variable), text.chars);
+		name = sn_arena_strdup(f->arena, whole.chars);
+		sn_text_free(&whole);
+	}
 	sn_text_free(&text);
 	return name;
 }
@@ -324,7 +381,7 @@ static void local_note(struct following *f, struct wanted *w)
 {
 	if (f->local && f->inlined <= w->inlined)
 		return;
-	f->local = name_of(f, &w->found);
+	f->local = name_of(f, &w->found, w->is_register ? 0 : w->offset - w->at);
 	f->inlined = w->inlined;
 }
 
@@ -357,6 +414,47 @@ static bool is_in_slot(const struct following *f, int64_t offset)
 	return false;
 }
 
+static bool entry_within(Dwarf_Die *parent, uint64_t link_addr, int depth, Dwarf_Die *out)
+{
+	Dwarf_Die die;
+
+	if (depth > SCOPES_MOST || dwarf_child(parent, &die) != 0)
+		return false;
+	do {
+		int tag = dwarf_tag(&die);
+		uint64_t at;
+
+		if (tag == DW_TAG_variable && dwarf_diename(&die) &&
+		    sn_dwarf_address_of(&die, &at) && at == link_addr) {
+			*out = die;
+			return true;
+		}
+		if ((tag == DW_TAG_module || tag == DW_TAG_namespace) &&
+		    entry_within(&die, link_addr, depth + 1, out))
+			return true;
+	} while (sn_dwarf_next_entry(&die));
+	return false;
+}
+
+/* The entry of a variable at a link address, of any unit. */
+static bool entry_at(const struct following *f, uint64_t link_addr, Dwarf_Die *out)
+{
+	Dwarf_Off at = 0, next;
+	size_t header_bytes;
+	Dwarf_Die unit;
+
+	while (f->dwarf &&
+	       dwarf_nextcu(f->dwarf, at, &next, &header_bytes, NULL, NULL, NULL) == 0) {
+		if (dwarf_offdie(f->dwarf, at + header_bytes, &unit) &&
+		    entry_within(&unit, link_addr, 0, out))
+			return true;
+		if (next <= at)
+			break;
+		at = next;
+	}
+	return false;
+}
+
 /* A variable with an address; of a Fortran array whose size was not known when it was compiled there is a descriptor, which
  * begins with the pointer. */
 static const char *lasting_at(const struct following *f, uint64_t link_addr)
@@ -364,6 +462,7 @@ static const char *lasting_at(const struct following *f, uint64_t link_addr)
 	const struct sn_variable *variable =
 		f->variables ? sn_variables_at(f->variables, link_addr) : NULL;
 	size_t low = 0, high = f->variables ? f->variables->addressed : 0;
+	Dwarf_Die entry;
 
 	while (!variable && low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -375,7 +474,12 @@ static const char *lasting_at(const struct following *f, uint64_t link_addr)
 		else
 			high = middle;
 	}
-	return variable ? variable->name : NULL;
+	if (!variable)
+		return NULL;
+	if (variable->kind == SN_VARIABLE_STRUCTURE && !variable->rank &&
+	    entry_at(f, variable->link_addr, &entry))
+		return name_of(f, &entry, (int64_t)(link_addr - variable->link_addr));
+	return sn_arena_strdup(f->arena, variable->name);
 }
 
 static void store(struct following *f, const ZydisDecodedInstruction *insn,
@@ -525,7 +629,5 @@ struct sn_held sn_held_find(struct sn_image *image, const struct sn_variables *v
 	if (f.cfi)
 		dwarf_cfi_end(f.cfi);
 	held.name = f.lasting ? f.lasting : f.member ? f.member : f.local;
-	if (f.lasting)
-		held.name = sn_arena_strdup(arena, f.lasting);
 	return held;
 }

@@ -257,8 +257,7 @@ static void type_print(const struct reader *r, Dwarf_Die *type, struct sn_text *
 
 /* ---- places ---- */
 
-/* A constant address, of a COMMON block's member with its offset. */
-static bool address_of(Dwarf_Die *die, uint64_t *out)
+bool sn_dwarf_address_of(Dwarf_Die *die, uint64_t *out)
 {
 	Dwarf_Attribute attribute, addressed;
 	Dwarf_Op *ops;
@@ -318,7 +317,7 @@ static void place_set(struct reader *r, Dwarf_Die *die, struct sn_variable *v)
 	v->file = copy(r, dwarf_decl_file(die));
 	if (dwarf_decl_line(die, &line) == 0 && line > 0)
 		v->line = (uint32_t)line;
-	v->has_link_addr = address_of(die, &v->link_addr);
+	v->has_link_addr = sn_dwarf_address_of(die, &v->link_addr);
 }
 
 static uint8_t scope_of(Dwarf_Die *die, const struct scope *scope, const struct sn_variable *v)

@@ -27,12 +27,20 @@ static const char c_source[] =
 	"(!p) abort(); return p; }\n"
 	"int to_caller(int n) { char *outer = inlined(n); use(outer, n); use(outer, n); free(outer); "
 	"return 0; }\n"
+	"struct grid whole;\n"
+	"int to_whole(int n) { whole.cells = malloc(n); return whole.cells == 0; }\n"
+	"int to_part(int n) { struct { long n; struct grid in; } mine; mine.in.cells = malloc(n); "
+	"use(&mine, 8); return mine.in.cells == 0; }\n"
 	"int to_nobody(int n) { use(malloc(n), n); return 0; }\n"
 	"int main(void) { struct grid g; return to_global(8) + to_static(8) + to_local(8) + "
-	"to_member(&g, 8) + to_wrapper(8) + to_caller(8) + to_nobody(8); }\n";
+	"to_member(&g, 8) + to_wrapper(8) + to_caller(8) + to_whole(8) + to_part(8) + to_nobody(8); }\n";
 
 static const char fortran_source[] = "module fields\n"
 				     "  real(8), allocatable :: unew(:, :)\n"
+				     "  type both\n"
+				     "    real(8), allocatable :: old(:), new(:)\n"
+				     "  end type\n"
+				     "  type(both) :: pair\n"
 				     "end module\n"
 				     "subroutine to_module(n)\n"
 				     "  use fields\n"
@@ -40,9 +48,16 @@ static const char fortran_source[] = "module fields\n"
 				     "  allocate(unew(n, n))\n"
 				     "  unew = 1\n"
 				     "end subroutine\n"
+				     "subroutine to_type(n)\n"
+				     "  use fields\n"
+				     "  integer :: n\n"
+				     "  allocate(pair%new(n))\n"
+				     "  pair%new = 1\n"
+				     "end subroutine\n"
 				     "program test\n"
 				     "  use fields\n"
 				     "  call to_module(5)\n"
+				     "  call to_type(5)\n"
 				     "  print *, unew(1, 1)\n"
 				     "end program\n";
 
@@ -142,6 +157,8 @@ static void check_c(const char *compiler)
 	check(&c, "to_member", "malloc", "g->cells");
 	check(&c, "to_wrapper", "wrapped", "outer");
 	check(&c, "to_caller", "malloc", "outer");
+	check(&c, "to_whole", "malloc", "whole.cells");
+	check(&c, "to_part", "malloc", "mine.in.cells");
 	check(&c, "to_nobody", "malloc", "");
 	CHECK(held_in(&c, "wrapped", "malloc").is_returned);
 	CHECK(!held_in(&c, "to_local", "malloc").is_returned);
@@ -174,8 +191,10 @@ TEST(descriptors_of_fortran)
 
 	compile(&c, "gfortran -O2", "f90", fortran_source);
 	check(&c, "to_module_", "malloc", "unew");
+	check(&c, "to_type_", "malloc", "pair%new");
 	clean(&c);
 	compile(&c, "gfortran -O0", "f90", fortran_source);
 	check(&c, "to_module_", "malloc", "unew");
+	check(&c, "to_type_", "malloc", "pair%new");
 	clean(&c);
 }
