@@ -36,7 +36,7 @@ const char *sn_rewriter_refusal(struct sn_rewriter *rewriter, const struct sn_lo
 bool sn_loop_variants_judge(struct sn_structure *structure, const struct sn_loop *loop,
 			    const char **why);
 /** What that says of LS and DL1 (the same address) of a loop that accesses no memory. */
-extern const char sn_loop_without_memory[];
+extern const char sn_loop_without_memory[], sn_loop_without_arithmetic[];
 
 /** Likewise why such a loop cannot have a copy that records its accesses; NULL: it can. */
 const char *sn_loop_recorder_refusal(struct sn_structure *structure, const struct sn_loop *loop);

@@ -65,6 +65,7 @@ static uint64_t named_without_addresses(const struct rw_body *body)
 }
 
 const char sn_loop_without_memory[] = "it has no loads or stores";
+const char sn_loop_without_arithmetic[] = "it has no arithmetic";
 
 static const char *check(const struct rw_body *body, enum sn_decan_variant kind)
 {
@@ -83,7 +84,7 @@ static const char *check(const struct rw_body *body, enum sn_decan_variant kind)
 		if (body->has_floats)
 			return "it has floating-point arithmetic, so FP says it";
 		if (!body->has_integers)
-			return "it has no arithmetic";
+			return sn_loop_without_arithmetic;
 		return body->has_x87 ? "it has x87 or MMX instructions" : NULL;
 	case SN_VARIANT_DL1:
 		if (!body->has_memory)
@@ -153,6 +154,30 @@ static void put_load_word(struct rw_pieces *pieces, enum sn_plan_thread_word wor
 	rw_put_field(pieces, load, sizeof(load), 5, SN_PLAN_THREAD, word);
 }
 
+static void fail(struct rw_variant *variant, const char *why)
+{
+	if (!variant->why)
+		variant->why = why;
+}
+
+/* The register gets an address at which, by the loop's own load, it is itself. */
+static void put_list(struct rw_variant *variant, const struct rw_action *action)
+{
+	int64_t at = SN_PLAN_LISTS + LINE_BYTES * (int64_t)action->cell;
+	const ZydisDecodedOperand *from = &action->operands[action->memory];
+	int64_t offset = from->mem.disp.has_displacement ? from->mem.disp.value : 0;
+	ZydisEncoderOperand reg = reg_operand(gpr_of(action->cell, 8));
+	ZydisEncoderOperand memory = {
+		.type = ZYDIS_OPERAND_TYPE_MEMORY,
+		.mem = { .base = gpr_of(variant->gpr, 8), .displacement = at - offset, .size = 8 }
+	};
+	bool done = put2(variant->pieces, ZYDIS_MNEMONIC_LEA, reg, memory);
+
+	memory.mem.displacement = at;
+	if (!done || !put2(variant->pieces, ZYDIS_MNEMONIC_MOV, memory, reg))
+		fail(variant, "one of its instructions has no other form");
+}
+
 void rw_variant_put_entry(struct rw_variant *variant)
 {
 	struct rw_pieces *pieces = variant->pieces;
@@ -179,14 +204,10 @@ void rw_variant_put_entry(struct rw_variant *variant)
 	if (variant->kind != SN_VARIANT_DL1 || variant->gpr != 0)
 		put_load_word(pieces, SN_PLAN_WORD_RAX);
 	for (size_t i = 0; variant->kind == SN_VARIANT_DL1 && i < body->nest->insns.count; i++)
-		if (body->actions[i].is_recurrent)
+		if (body->actions[i].is_list)
+			put_list(variant, &body->actions[i]);
+		else if (body->actions[i].is_recurrent)
 			put_constant(pieces, body->actions[i].cell, 0);
-}
-
-static void fail(struct rw_variant *variant, const char *why)
-{
-	if (!variant->why)
-		variant->why = why;
 }
 
 static unsigned memory_bytes(const struct rw_action *action)
@@ -504,7 +525,8 @@ static int64_t cell_at(unsigned cell)
 	return SN_PLAN_CELLS + LINE_BYTES * (int64_t)(cell ^ (LINES_EACH - 1));
 }
 
-static void put_in_cache(struct rw_variant *variant, const struct rw_action *action)
+static void put_in_cache(struct rw_variant *variant, const struct rw_insn *insn,
+			 const struct rw_action *action)
 {
 	ZydisRegister base = gpr_of(variant->gpr, 8), index = ZYDIS_REGISTER_NONE;
 	int64_t read = read_at(variant->loads++), written = written_at(variant->stores);
@@ -516,6 +538,9 @@ static void put_in_cache(struct rw_variant *variant, const struct rw_action *act
 	}
 	if (action->is_fixed) {
 		at = cell_at((unsigned)action->cell);
+	} else if (action->is_list) {
+		rw_put_original(variant->pieces, insn);
+		return;
 	} else if (action->is_recurrent) {
 		at = SN_PLAN_ZEROS + read;
 		index = gpr_of(action->cell, 8);
@@ -607,7 +632,7 @@ void rw_variant_put_insn(struct rw_variant *variant, const struct rw_insn *insn,
 	} else if (is_kept || action->memory < 0) {
 		rw_put_original(variant->pieces, insn);
 	} else if (variant->kind == SN_VARIANT_DL1) {
-		put_in_cache(variant, action);
+		put_in_cache(variant, insn, action);
 	} else {
 		put_without_memory(variant, action);
 	}

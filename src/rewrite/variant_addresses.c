@@ -224,6 +224,33 @@ static void find_recurrence(struct rw_body *body, size_t i)
 		action->cell = (uint16_t)__builtin_ctzll(looped);
 }
 
+/* mov disp(REG), REG */
+static bool is_plain_step(const struct rw_action *action)
+{
+	const ZydisDecodedOperand *o = action->operands;
+
+	return action->insn.mnemonic == ZYDIS_MNEMONIC_MOV && action->insn.operand_width == 64 &&
+	       action->memory == 1 && o[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	       o[1].mem.base == o[0].reg.value && o[1].mem.index == ZYDIS_REGISTER_NONE &&
+	       o[1].mem.segment != ZYDIS_REGISTER_FS && o[1].mem.segment != ZYDIS_REGISTER_GS &&
+	       sn_gpr_number(o[0].reg.value) == action->cell;
+}
+
+/* All loads of a register's recurrence take one address of it, so one line can hold what each of them loads. */
+static void find_lists(struct rw_body *body)
+{
+	for (size_t i = 0; i < body->nest->insns.count; i++) {
+		struct rw_action *action = &body->actions[i];
+
+		action->is_list = action->is_recurrent && is_plain_step(action);
+		for (size_t k = 0; action->is_list && k < body->nest->insns.count; k++)
+			if (body->actions[k].is_recurrent && body->actions[k].cell == action->cell)
+				action->is_list =
+					is_plain_step(&body->actions[k]) &&
+					displacement_of(body, k) == displacement_of(body, i);
+	}
+}
+
 void rw_body_find_addresses(struct rw_body *body)
 {
 	struct steps steps;
@@ -257,4 +284,5 @@ void rw_body_find_addresses(struct rw_body *body)
 		if (!action->stride && !action->is_fixed)
 			find_recurrence(body, i);
 	}
+	find_lists(body);
 }

@@ -40,6 +40,7 @@ struct rw_action {
 	bool is_control;     /* decides where the loop goes on */
 	bool is_address;     /* the same, or where in memory it is */
 	bool is_recurrent;   /* a load whose address follows from what it loaded before */
+	bool is_list;	     /* recurrent, and with no more than the address: mov disp(REG), REG */
 	bool is_fixed;	     /* its address is the same in each iteration */
 	/* of fixed ones: the same for the same place; of recurrent ones: the general register that
 	 * it comes around in */

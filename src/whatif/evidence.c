@@ -66,8 +66,7 @@ static const char *why_untold(const struct judge *j)
 
 static bool has(const struct judge *j, enum sn_decan_variant v)
 {
-	return j->figures && !why_untold(j) && j->figures[v].state != SN_VARIANT_NOT_THERE &&
-	       !isnan(j->figures[v].speedup);
+	return j->figures && sn_variant_counts(j->known->variants, v);
 }
 
 static enum reach reach_of(const struct judge *j)
@@ -116,7 +115,10 @@ static const char *data_verdict(const struct judge *j)
 			j->known->variants->is_latency_bound ? ", one load after the other" : "",
 			dl1_words(j));
 	case REACH_NEAR:
-		return "Its loads and stores bound it, with data in first-level cache";
+		return j->known->variants->is_latency_bound
+			       ? "Its loads and stores bound it, one load after the other, with data in "
+				 "first-level cache"
+			       : "Its loads and stores bound it, with data in first-level cache";
 	default:
 		return "Its loads and stores bound it; how far away their data are is not clear";
 	}
@@ -174,12 +176,18 @@ static bool is_far_list(const struct judge *j)
 	const struct sn_cqa_path *path = main_path(j);
 
 	return j->figures && j->known->variants->keeps_loads &&
-	       j->known->variants->class == SN_CLASS_UNKNOWN && path && path->loads_on_chain &&
+	       (j->known->variants->class == SN_CLASS_UNKNOWN ||
+		j->known->variants->is_list_by_model) &&
+	       path && path->loads_on_chain &&
 	       j->figures[SN_VARIANT_ORIG].cycles > FAR_TIMES * j->known->quality->cycles;
 }
 
 static const char *list_verdict(const struct judge *j)
 {
+	if (!is_far_list(j)) {
+		j->out->kind = "l1_bound";
+		return "It follows a list, one load after the other, not far from first-level cache";
+	}
 	j->out->kind = "memory_bound";
 	return sn_arena_printf(
 		&j->out->arena,
@@ -194,7 +202,7 @@ static const char *measured_verdict(const struct judge *j)
 		return NULL;
 	switch (j->known->variants->class) {
 	case SN_CLASS_DATA:
-		return data_verdict(j);
+		return j->known->variants->is_list_by_model ? list_verdict(j) : data_verdict(j);
 	case SN_CLASS_COMPUTE:
 		j->out->kind = "compute_bound";
 		return compute_verdict(j);
@@ -212,14 +220,6 @@ static const char *measured_verdict(const struct judge *j)
 	default:
 		return is_far_list(j) ? list_verdict(j) : dl1_verdict(j);
 	}
-}
-
-static bool is_weak(const struct judge *j)
-{
-	for (int v = 0; v < SN_VARIANTS; v++)
-		if (sn_variant_is_doubtful(&j->figures[v]))
-			return true;
-	return false;
 }
 
 static bool is_warm(const struct judge *j)
@@ -242,9 +242,8 @@ static void give_verdict(struct judge *j)
 					       "behind LS found warm caches)",
 					       out->verdict);
 	if (out->verdict) {
-		out->trust = j->known->variants->class == SN_CLASS_UNKNOWN || is_weak(j)
-				     ? SN_EVIDENCE_MEDIUM
-				     : SN_EVIDENCE_HIGH;
+		out->trust = sn_variants_are_sure(j->known->variants) ? SN_EVIDENCE_HIGH
+								      : SN_EVIDENCE_MEDIUM;
 		return;
 	}
 	out->kind = static_words(j) ? "estimated" : "unknown";

@@ -129,8 +129,55 @@ static const char *level_of(const struct sn_cqa_loop *quality, const struct sn_v
 	return level >= 0 ? level_names[level] : NULL;
 }
 
+/* ---- lists ---- */
+
+/* Mispredicted branches are one an instance: of so many iterations they are next to nothing (chosen). */
+#define LIST_ITERATIONS 32
+
+/* ORIG's cycles of the core, by the model's for data in first-level cache. */
+static struct sn_interval times_of_model(const struct sn_cqa_loop *quality,
+					 const struct sn_variants *row)
+{
+	const struct sn_variant_figure *orig = &row->figures[SN_VARIANT_ORIG];
+	double clock = isnan(row->frequency_impact) ? 1 : row->frequency_impact;
+
+	return (struct sn_interval){ orig->low * clock / quality->cycles,
+				     orig->high * clock / quality->cycles };
+}
+
+/* A loop that goes on as the list says has its loads in every variant. Where it has one way and long instances no
+ * branches are mispredicted; where each load waits for the one before, its time is theirs. */
+static bool follows_list(const struct sn_cqa_loop *quality, const struct sn_variants *row)
+{
+	const struct sn_variant_figure *orig = &row->figures[SN_VARIANT_ORIG];
+
+	return row->class == SN_CLASS_UNKNOWN && row->keeps_loads && !row->withheld && quality &&
+	       quality->path_count == 1 && quality->cycles > 0 &&
+	       quality->bottleneck == SN_BOUND_LATENCY &&
+	       quality->paths[quality->main_path].loads_on_chain > 0 &&
+	       orig->instance_cycles >= SN_VARIANT_CYCLES_LEAST &&
+	       orig->instance_cycles >= LIST_ITERATIONS * orig->cycles &&
+	       sn_variant_explains(row, SN_VARIANT_LS);
+}
+
+static void set_list(const struct sn_cqa_loop *quality, struct sn_variants *row)
+{
+	struct sn_interval times = times_of_model(quality, row);
+	int level = sn_variants_level(quality->level_cycles, times, SN_LEVEL_L2);
+
+	row->class = SN_CLASS_DATA;
+	row->is_list_by_model = row->has_latency = row->is_latency_bound = true;
+	row->level = times.high < BEYOND_L1 ? level_names[SN_LEVEL_L1]
+		     : level >= 0	    ? level_names[level]
+					    : NULL;
+}
+
 void sn_variants_set_level(const struct sn_cqa_loop *quality, struct sn_variants *row)
 {
+	if (follows_list(quality, row)) {
+		set_list(quality, row);
+		return;
+	}
 	if (row->class != SN_CLASS_DATA)
 		return;
 	row->level = level_of(quality, row);

@@ -12,9 +12,6 @@
 #include "whatif/nest_time.h"
 #include "whatif/untouched.h"
 
-const char *const sn_loop_variant_names[SN_VARIANTS] = { "orig", "ls",	"fp", "arith",
-							 "dl1",	 "fes", "pf" };
-
 /* Limits of trust, as the paper on ONE View has them: cycles of an instance (section 5). */
 #define CYCLES_TRUSTED 500.0
 #define CYCLES_LEAST   SN_VARIANT_CYCLES_LEAST
@@ -28,34 +25,6 @@ const char *const sn_loop_variant_names[SN_VARIANTS] = { "orig", "ls",	"fp", "ar
 #define EXPLAINS 0.9
 /* With fewer timings the interval of a median is all that was seen, and less sure than 95 %. */
 enum { SAMPLES_FEW = 8 };
-
-const char *sn_variant_safety(enum sn_decan_variant variant)
-{
-	switch (variant) {
-	case SN_VARIANT_ORIG:
-	case SN_VARIANT_PF:
-		return "same";
-	case SN_VARIANT_LS:
-		return "silent";
-	default:
-		return "none";
-	}
-}
-
-const char *sn_variant_state_name(const struct sn_variant_figure *figure)
-{
-	static const char *const names[] = { "measured", "weak", "warm" };
-
-	return figure->state <= SN_VARIANT_WARMED ? names[figure->state] : figure->reason;
-}
-
-const char *sn_loop_class_name(enum sn_loop_class class)
-{
-	static const char *const names[] = { "unknown", "data",	   "compute",
-					     "both",	"neither", "front_end" };
-
-	return names[class];
-}
 
 /* ---- gathering ---- */
 
@@ -321,12 +290,18 @@ static enum order compare(const struct sn_variant_figure *orig, const struct sn_
 	return ratio * exp(width) < EXPLAINS ? FASTER : UNCLEAR;
 }
 
+/* The loop without its loads and stores: where it has no arithmetic either, that is FES. */
+static const struct sn_variant_figure *work_of(const struct sn_variants *v)
+{
+	if (v->figures[SN_VARIANT_FP].samples)
+		return &v->figures[SN_VARIANT_FP];
+	return &v->figures[v->has_no_arithmetic ? SN_VARIANT_FES : SN_VARIANT_ARITH];
+}
+
 enum sn_loop_class sn_loop_class_of(const struct sn_variants *v)
 {
 	const struct sn_variant_figure *orig = &v->figures[SN_VARIANT_ORIG];
-	const struct sn_variant_figure *work = v->figures[SN_VARIANT_FP].samples
-						       ? &v->figures[SN_VARIANT_FP]
-						       : &v->figures[SN_VARIANT_ARITH];
+	const struct sn_variant_figure *work = work_of(v);
 	const struct sn_variant_figure *memory = &v->figures[SN_VARIANT_LS];
 	enum order ls, fp, fes;
 
@@ -355,13 +330,18 @@ enum sn_loop_class sn_loop_class_of(const struct sn_variants *v)
 	if (ls == AS_FAST && fp == FASTER)
 		return SN_CLASS_DATA;
 	if (fp == AS_FAST && ls == FASTER)
-		return SN_CLASS_COMPUTE;
+		return v->has_no_arithmetic ? SN_CLASS_UNKNOWN : SN_CLASS_COMPUTE;
 	if (ls == FASTER && fp == FASTER)
 		return SN_CLASS_NEITHER;
 	/* LS is not there, or its timings differ too much: DL1 is all of the loop but for where its data are */
 	if (fp == FASTER && v->figures[SN_VARIANT_DL1].speedup_range.low * EXPLAINS > 1)
 		return SN_CLASS_DATA;
 	return SN_CLASS_UNKNOWN;
+}
+
+bool sn_variant_explains(const struct sn_variants *variants, enum sn_decan_variant variant)
+{
+	return compare(&variants->figures[SN_VARIANT_ORIG], &variants->figures[variant]) == AS_FAST;
 }
 
 /* ---- all of it ---- */
@@ -445,6 +425,7 @@ static void finish(struct finder *finder, const struct gathered *from, struct sn
 {
 	row->keeps_loads = finder->keeps_loads;
 	row->has_no_memory = finder->why[SN_VARIANT_LS] == sn_loop_without_memory;
+	row->has_no_arithmetic = finder->why[SN_VARIANT_ARITH] == sn_loop_without_arithmetic;
 	if (row->has_no_memory)
 		drop_data_variants(row);
 	for (int v = 0; v < SN_VARIANTS; v++) {
@@ -457,6 +438,7 @@ static void finish(struct finder *finder, const struct gathered *from, struct sn
 	}
 	if (!isnan(row->figures[SN_VARIANT_PF].cycles))
 		row->pf_lines = from->pf_lines;
+	sn_variants_doubt_dl1(row);
 	row->class = sn_loop_class_of(row);
 	row->called_share = called_share(from);
 }
@@ -642,7 +624,9 @@ static double apart_of(const struct sn_variants *row)
 void sn_variants_refer(struct sn_variants *variants, double ref_cycles, uint64_t samples,
 		       struct sn_arena *arena)
 {
-	double doubt = 2 / sqrt((double)samples);
+	/* of the samples, and of ORIG */
+	double doubt =
+		hypot(2 / sqrt((double)samples), half_width(&variants->figures[SN_VARIANT_ORIG]));
 
 	variants->ref_cycles = ref_cycles;
 	variants->copy_bias = variants->figures[SN_VARIANT_ORIG].cycles / ref_cycles;

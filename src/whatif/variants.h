@@ -65,6 +65,18 @@ struct sn_variants;
  * never of instances below SN_VARIANT_CYCLES_LEAST (docs/method/variants.md). */
 enum sn_loop_class sn_loop_class_of(const struct sn_variants *variants);
 
+/** Whether a variant's gain counts, for all that concludes from it: it is there and not withheld, instances are long
+ * enough, and where every variant has the loads that decide where the loop goes on it surely gains. */
+bool sn_variant_counts(const struct sn_variants *variants, enum sn_decan_variant variant);
+/** Whether the variant surely takes nine tenths of what the loop takes, or more. */
+bool sn_variant_explains(const struct sn_variants *variants, enum sn_decan_variant variant);
+/** Whether the class is known by variants alone, none of them weak, timed beside an ORIG that is the loop. */
+bool sn_variants_are_sure(const struct sn_variants *variants);
+
+/** Data in first-level cache make no loop slower: the interval of a DL1 that is reaches to 1, and one that is surely slower
+ * by a twentieth is weak. */
+void sn_variants_doubt_dl1(struct sn_variants *variants);
+
 /** A loop, or the instances of it whose iterations are alike. */
 struct sn_variants {
 	uint32_t loop; /* of the program */
@@ -76,6 +88,8 @@ struct sn_variants {
 	struct sn_variant_figure figures[SN_VARIANTS];
 	enum sn_loop_class class;
 	bool has_no_memory; /* it is known to access none: no LS, no DL1 */
+	bool has_no_arithmetic; /* it is known to have none: no FP, no ARITH; FES is the loop without its loads and stores */
+	bool is_list_by_model; /* its class is that of a list, as the static model leaves nothing else */
 	bool keeps_loads; /* every variant has loads at irregular addresses, which decide where it goes on */
 	const char *
 		withheld; /* why gains, and a class, are not known though they were timed; NULL: they are */

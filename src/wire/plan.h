@@ -112,6 +112,8 @@ enum {
 	SN_PLAN_LINES_READ = 48,
 	SN_PLAN_LINES = 64,
 	SN_PLAN_CELLS_MAX = 48,
+	/* behind the cells: by general register a line with an address of itself */
+	SN_PLAN_LISTS = SN_PLAN_CELLS + 64 * SN_PLAN_CELLS_MAX,
 };
 #define SN_PLAN_VALUE 0x3ff3c0ca428c59fbULL
 

@@ -196,16 +196,17 @@ static void take_data(struct sorting *s, uint32_t loop, const struct sn_data_use
 	out->data.seconds += place.seconds;
 }
 
-/* What a loop gains from data in first-level cache, where a further run has measured it. */
-static const struct sn_variant_figure *measured_dl1(const struct sorting *s, uint32_t loop)
+/* The loop as a whole, where a further run has measured what it gains from data in first-level cache; else NULL. */
+static const struct sn_variants *measured_dl1(const struct sorting *s, uint32_t loop)
 {
 	for (size_t i = 0; i < s->variants.count; i++) {
 		const struct sn_variants *of = &s->variants.items[i];
-		const struct sn_variant_figure *dl1 = &of->figures[SN_VARIANT_DL1];
 
 		if (of->loop == loop && of->exponent < 0)
-			return dl1->state == SN_VARIANT_MEASURED && !isnan(dl1->speedup) ? dl1
-											 : NULL;
+			return of->figures[SN_VARIANT_DL1].state == SN_VARIANT_MEASURED &&
+					       sn_variant_counts(of, SN_VARIANT_DL1)
+				       ? of
+				       : NULL;
 	}
 	return NULL;
 }
@@ -215,19 +216,21 @@ static bool waits_for_data(struct sorting *s, uint32_t loop, struct sn_evidence_
 {
 	/* then more than half of its time is waiting */
 	const double waits_least = 2;
+	const struct sn_variants *measured;
 	const struct sn_variant_figure *dl1;
 	struct sn_data_use use;
 
 	if (!s->structures || place.seconds < SN_HOT_SHARE * compute_s)
 		return false;
-	dl1 = measured_dl1(s, loop);
+	measured = measured_dl1(s, loop);
+	dl1 = measured ? &measured->figures[SN_VARIANT_DL1] : NULL;
 	if (dl1 && dl1->speedup_range.high < waits_least)
 		return false;
 	if (dl1 && dl1->speedup_range.low >= waits_least) {
 		if (!s->out->data.count)
 			s->out->data_dl1 =
 				(struct sn_evidence_measured){ dl1->speedup, dl1->speedup_range };
-		use = (struct sn_data_use){ .is_sure = true };
+		use = (struct sn_data_use){ .is_sure = sn_variants_are_sure(measured) };
 		take_data(s, loop, &use, place);
 		return true;
 	}

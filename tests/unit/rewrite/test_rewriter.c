@@ -110,6 +110,15 @@ ASSEMBLED("one_load", "1: mulsd (%rsi), %xmm0\n"
 		      "sub $1, %edi\n"
 		      "jne 1b\n"
 		      "ret");
+ASSEMBLED("list_by_count", "1: mov 16(%rax), %rax\n"
+			   "sub $1, %edi\n"
+			   "jne 1b\n"
+			   "ret");
+ASSEMBLED("list_of_two", "1: mov 16(%rax), %rax\n"
+			 "mov 24(%rax), %rax\n"
+			 "sub $1, %edi\n"
+			 "jne 1b\n"
+			 "ret");
 /* the header's jump would lie over the call, and nothing is left for what the call returns to */
 ASSEMBLED("no_room", "push %rbx\n"
 		     "mov %edi, %ebx\n"
@@ -333,4 +342,35 @@ TEST(a_loop_without_memory_has_no_variant_of_its_data)
 	CHECK(!why[SN_VARIANT_ORIG] && !why[SN_VARIANT_FP] && !why[SN_VARIANT_FES]);
 	why = judged("one_load");
 	CHECK(!why[SN_VARIANT_LS] && !why[SN_VARIANT_DL1]);
+}
+
+static bool has_in_dl1(const char *name, const uint8_t *insn, size_t length)
+{
+	struct assembled a = assembled_open(name);
+	struct sn_rewriter *rewriter = sn_rewriter_new(a.image, a.structure);
+	const struct sn_loop *loop = &a.function->loops[0];
+	struct sn_text bytes = { 0 };
+	struct sn_plan plan;
+	bool found = false;
+
+	REQUIRE(sn_rewriter_plan(rewriter, &loop, 1, 1u << SN_VARIANT_DL1, NULL, &bytes) == 1);
+	REQUIRE(sn_plan_read(bytes.chars, bytes.length, &plan));
+	REQUIRE(plan.loops[0].code[SN_VARIANT_DL1]);
+	for (size_t i = plan.loops[0].code[SN_VARIANT_DL1]; i + length <= plan.header->code_bytes;
+	     i++)
+		found |= !memcmp(plan.code + i, insn, length);
+	sn_text_free(&bytes);
+	sn_rewriter_free(rewriter);
+	assembled_close(&a);
+	return found;
+}
+
+/* An index in the address would cost a cycle on each step of the chain. */
+TEST(a_list_in_cache_has_the_loops_own_load)
+{
+	static const uint8_t step[] = { 0x48, 0x8b, 0x40, 0x10 }; /* mov 16(%rax), %rax */
+
+	CHECK(has_in_dl1("list_by_count", step, sizeof(step)));
+	/* no line is both 16 and 24 bytes ahead of what it holds */
+	CHECK(!has_in_dl1("list_of_two", step, sizeof(step)));
 }

@@ -331,10 +331,34 @@ TEST(a_withheld_class_is_told_with_its_reason)
 	measure(&g, SN_VARIANT_ORIG, 1, 1, 1);
 	measure(&g, SN_VARIANT_DL1, 2, 1.9, 2.1);
 	g.variants.withheld = "ORIG is not the loop";
+	g.variants.figures[SN_VARIANT_DL1].state = SN_VARIANT_WITHHELD;
+	g.variants.figures[SN_VARIANT_DL1].speedup = NAN;
 	sn_loop_evidence_judge(&g.known, &g.out);
 	CHECK_STRING(g.out.kind, "estimated");
 	CHECK(strstr(g.out.verdict, "ORIG is not the loop") != NULL);
 	CHECK(!advice_on(&g, "locality") && !g.out.disagreement);
+	sn_loop_evidence_free(&g.out);
+}
+
+/* 'show variants' has that gain, and so does the summary. */
+TEST(a_gain_that_is_not_withheld_is_told_without_a_class)
+{
+	struct given g;
+
+	begin(&g);
+	measure(&g, SN_VARIANT_ORIG, 1, 1, 1);
+	measure(&g, SN_VARIANT_DL1, 10, 6.3, 16);
+	g.variants.withheld = "ORIG is not the loop";
+	sn_loop_evidence_judge(&g.known, &g.out);
+	CHECK_STRING(g.out.kind, "memory_bound");
+	CHECK(strstr(g.out.verdict, "10.00 times as fast") != NULL);
+	CHECK(g.out.trust == SN_EVIDENCE_MEDIUM);
+	sn_loop_evidence_free(&g.out);
+	/* nor is a class beside it sure */
+	g.variants.class = SN_CLASS_DATA;
+	sn_loop_evidence_judge(&g.known, &g.out);
+	CHECK_STRING(g.out.kind, "memory_bound");
+	CHECK(g.out.trust == SN_EVIDENCE_MEDIUM);
 	sn_loop_evidence_free(&g.out);
 }
 

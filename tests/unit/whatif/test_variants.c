@@ -124,6 +124,85 @@ TEST(what_found_warm_caches_tells_nothing_of_loads_that_it_keeps)
 	CHECK_STRING(sn_variant_state_name(&v.figures[SN_VARIANT_FP]), "warm");
 }
 
+/* A walk of a list by a count: there is no FP and no ARITH, and FES is the loop without its load. */
+TEST(without_arithmetic_what_is_left_without_loads_tells)
+{
+	struct sn_variants v = begin();
+
+	took(&v, SN_VARIANT_LS, 10, 0.1);
+	took(&v, SN_VARIANT_FES, 3, 0.1);
+	CHECK(sn_loop_class_of(&v) == SN_CLASS_UNKNOWN);
+	v.has_no_arithmetic = true;
+	CHECK(sn_loop_class_of(&v) == SN_CLASS_DATA);
+	/* LS is the loop itself: if it is faster, that is noise */
+	took(&v, SN_VARIANT_LS, 5, 0.1);
+	took(&v, SN_VARIANT_FES, 10, 0.1);
+	CHECK(sn_loop_class_of(&v) == SN_CLASS_UNKNOWN);
+	took(&v, SN_VARIANT_LS, 10, 0.1);
+	CHECK(sn_loop_class_of(&v) == SN_CLASS_FRONT_END);
+	v.keeps_loads = true;
+	CHECK(sn_loop_class_of(&v) == SN_CLASS_UNKNOWN);
+}
+
+/* while (p) p = p->next: every variant has the load. */
+TEST(a_list_that_decides_where_it_goes_on_is_bound_by_its_loads)
+{
+	struct sn_cqa_path path = { .loads_on_chain = 1 };
+	struct sn_cqa_loop quality = { .paths = &path,
+				       .path_count = 1,
+				       .cycles = 4,
+				       .bottleneck = SN_BOUND_LATENCY,
+				       .level_cycles = { 4, 14, 50, 350 } };
+	struct sn_variants v = begin();
+
+	v.frequency_impact = NAN;
+	v.keeps_loads = true;
+	took(&v, SN_VARIANT_ORIG, 50, 1);
+	took(&v, SN_VARIANT_LS, 50, 1);
+	sn_variants_set_level(&quality, &v);
+	CHECK(v.class == SN_CLASS_DATA && v.has_latency && v.is_latency_bound);
+	REQUIRE(v.level != NULL);
+	CHECK_STRING(v.level, "L3");
+	CHECK(!sn_variants_are_sure(&v));
+	/* nearer */
+	v.class = SN_CLASS_UNKNOWN;
+	took(&v, SN_VARIANT_ORIG, 4, 0.1);
+	took(&v, SN_VARIANT_LS, 4, 0.1);
+	sn_variants_set_level(&quality, &v);
+	REQUIRE(v.level != NULL);
+	CHECK_STRING(v.level, "L1");
+	/* mispredicted branches may take it where it has several ways */
+	v.class = SN_CLASS_UNKNOWN;
+	quality.path_count = 2;
+	sn_variants_set_level(&quality, &v);
+	CHECK(v.class == SN_CLASS_UNKNOWN);
+	quality.path_count = 1;
+	/* or a chain that no load is part of */
+	path.loads_on_chain = 0;
+	sn_variants_set_level(&quality, &v);
+	CHECK(v.class == SN_CLASS_UNKNOWN);
+}
+
+TEST(data_in_cache_make_no_loop_slower)
+{
+	struct sn_variants v = begin();
+	struct sn_variant_figure *dl1 = &v.figures[SN_VARIANT_DL1];
+
+	took(&v, SN_VARIANT_DL1, 11.9, 0.1);
+	dl1->speedup = 0.841;
+	dl1->speedup_range = dl1->program_range = (struct sn_interval){ 0.837, 0.845 };
+	sn_variants_doubt_dl1(&v);
+	CHECK(dl1->state == SN_VARIANT_WEAK && dl1->speedup_range.high == 1);
+	CHECK(dl1->program_range.high == 1 && dl1->speedup_range.low == 0.837);
+	dl1->state = SN_VARIANT_MEASURED;
+	dl1->speedup_range = (struct sn_interval){ 0.97, 0.99 };
+	sn_variants_doubt_dl1(&v);
+	CHECK(dl1->state == SN_VARIANT_MEASURED && dl1->speedup_range.high == 1);
+	dl1->speedup_range = (struct sn_interval){ 0.97, 1.02 };
+	sn_variants_doubt_dl1(&v);
+	CHECK(dl1->speedup_range.high == 1.02);
+}
+
 TEST(noise_and_short_instances_decide_nothing)
 {
 	struct sn_variants v = begin();
@@ -216,6 +295,23 @@ TEST(a_gain_beyond_what_the_copy_explains_stays)
 	CHECK(fabs(dl1->speedup_range.high - 11 * 1.6) < 1e-9);
 	CHECK(fabs(dl1->program_range.low - 1 / (0.5 + 0.5 / (9 / 1.6))) < 1e-9);
 	CHECK(ls->state == SN_VARIANT_WITHHELD && isnan(ls->speedup));
+	/* the same for all who conclude from it */
+	CHECK(sn_variant_counts(&v, SN_VARIANT_DL1) && !sn_variant_counts(&v, SN_VARIANT_LS));
+	CHECK(!sn_variants_are_sure(&v));
+	sn_arena_free(&arena);
+}
+
+/* ORIG's own timings leave as much open. */
+TEST(what_orig_leaves_open_is_no_difference)
+{
+	struct sn_arena arena = { 0 };
+	struct sn_variants v = begin();
+
+	took(&v, SN_VARIANT_ORIG, 10, 2.2);
+	sn_variants_refer(&v, 12.6, 10000, &arena);
+	CHECK(!v.withheld);
+	sn_variants_refer(&v, 14, 10000, &arena);
+	CHECK(v.withheld != NULL);
 	sn_arena_free(&arena);
 }
 
