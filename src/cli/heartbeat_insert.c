@@ -4,6 +4,7 @@
  */
 #include "cli/heartbeat_insert.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "base/spelling.h"
 #include "code/image.h"
 #include "code/structure.h"
+#include "record/target.h"
 #include "rewrite/rewrite.h"
 
 enum { WHY_ROOM = 256 };
@@ -161,6 +163,16 @@ static const struct sn_function *find_by_name(struct sn_structure *structure,
 	return NULL;
 }
 
+/* Names of parts and of what nothing names are no sign of another function. */
+static bool may_be_called(const struct sn_function *function, const struct sn_heartbeat_site *site)
+{
+	const char *name = site->linkage_name ? site->linkage_name : site->function;
+
+	return function->kind != SN_FUNCTION_SYMBOL || has_name(function, site) ||
+	       sn_starts_with(function->linkage_name, name) ||
+	       (site->function && !strcmp(function->name, site->function));
+}
+
 static const struct sn_function *find_function(const struct target *target,
 					       const struct sn_heartbeat_site *site, char *why)
 {
@@ -168,8 +180,14 @@ static const struct sn_function *find_function(const struct target *target,
 
 	if (!target->is_other_build && site->function_link_addr)
 		function = sn_structure_function_at(target->structure, site->function_link_addr);
-	if (function && function->link_addr == site->function_link_addr)
+	if (function && function->link_addr == site->function_link_addr &&
+	    (site->is_loop || may_be_called(function, site)))
 		return function;
+	if (!target->is_other_build && site->function_link_addr)
+		sn_warn("heartbeat '%s': '%s' does not begin at 0x%" PRIx64
+			": its function is found by its name",
+			site->name, site->linkage_name ? site->linkage_name : site->function,
+			site->function_link_addr);
 	return find_by_name(target->structure, site, why);
 }
 
@@ -345,6 +363,20 @@ static void make_target(struct maker *maker, const char *path, const char *const
 	target_close(&target);
 }
 
+/* Nothing beats then, unless the program starts another one. */
+static void say_if_of_others(const struct maker *maker, const char *const *paths)
+{
+	bool is_of_others = sn_target_is_program(maker->program);
+
+	for (size_t i = 0; i < maker->plan->sites.count; i++)
+		is_of_others &=
+			strcmp(paths[i], maker->program) != 0 && sn_target_is_program(paths[i]);
+	if (is_of_others && maker->out->sites)
+		sn_warn("the plan's heartbeats are of other programs ('%s'), and none of '%s': they beat "
+			"where it starts these",
+			sn_base_name(paths[0]), maker->program);
+}
+
 void sn_cli_inserts_make(const struct sn_heartbeat_plan *plan, const char *program,
 			 struct sn_inserts *out)
 {
@@ -362,6 +394,7 @@ void sn_cli_inserts_make(const struct sn_heartbeat_plan *plan, const char *progr
 		if (is_new)
 			make_target(&maker, paths[i], paths);
 	}
+	say_if_of_others(&maker, paths);
 	sn_vec_free(&maker.beats);
 	sn_vec_free(&maker.site_of);
 	free(paths);

@@ -200,27 +200,6 @@ static void environment_set(const struct run *run)
 
 /* ---- the command ---- */
 
-static sn_status check_target(const struct run *run, struct sn_error *err)
-{
-	switch (run->target.kind) {
-	case SN_TARGET_STATIC:
-		return sn_error_set(err, SN_ERR_UNSUPPORTED,
-				    "'%s' is linked statically: nothing can be inserted into it",
-				    run->target.path);
-	case SN_TARGET_SETUID:
-		return sn_error_set(err, SN_ERR_UNSUPPORTED,
-				    "'%s' runs with other rights than yours, so the loader lets "
-				    "nothing be inserted into it",
-				    run->target.path);
-	case SN_TARGET_FOREIGN:
-		return sn_error_set(err, SN_ERR_UNSUPPORTED,
-				    "'%s' is no program of x86-64: nothing can be inserted into it",
-				    run->target.path);
-	default:
-		return SN_OK;
-	}
-}
-
 static sn_status prepare(struct run *run, const struct sn_args *args, struct sn_error *err)
 {
 	const char *path = sn_args_value(args, "plan");
@@ -237,7 +216,7 @@ static sn_status prepare(struct run *run, const struct sn_args *args, struct sn_
 	if (status == SN_OK)
 		status = sn_target_find(args->operands[0], &run->target, err);
 	if (status == SN_OK)
-		status = check_target(run, err);
+		status = sn_target_check_insertable(&run->target, err);
 	if (status == SN_OK && sn_args_flag(args, "keep-text")) {
 		sn_warn("with --keep-text nothing is written into the program's code: none of the "
 			"%zu heartbeats of '%s' is inserted, and the program runs as it is",

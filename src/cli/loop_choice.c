@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "cli/unmet_loops.h"
 #include "profile/rank.h"
 #include "views/find.h"
 
@@ -108,19 +109,33 @@ static sn_status take_hottest(const struct sn_profile *profile, const char *whic
 	return SN_OK;
 }
 
+static sn_status take_one(const struct sn_profile *profile, const char *name,
+			  struct sn_loop_numbers *out, struct sn_unmet_loops *unmet,
+			  struct sn_error *err)
+{
+	uint32_t loop = SN_NONE;
+	sn_status status = sn_find_loop(profile, name, true, &loop, err);
+
+	if (status == SN_OK || status == SN_ERR_NOT_FOUND) {
+		if (sn_cli_unmet_loops_find(profile, name, loop, unmet))
+			return SN_OK;
+	}
+	if (status == SN_OK)
+		sn_vec_push(out, loop);
+	return status;
+}
+
 static sn_status take_named(const struct sn_profile *profile, const char *names,
-			    struct sn_loop_numbers *out, struct sn_error *err)
+			    struct sn_loop_numbers *out, struct sn_unmet_loops *unmet,
+			    struct sn_error *err)
 {
 	sn_status status = SN_OK;
 
 	while (status == SN_OK && *names) {
 		size_t length = strcspn(names, ",");
 		char *name = sn_strndup(names, length);
-		uint32_t loop;
 
-		status = sn_find_loop(profile, name, true, &loop, err);
-		if (status == SN_OK)
-			sn_vec_push(out, loop);
+		status = take_one(profile, name, out, unmet, err);
 		free(name);
 		names += length + (names[length] == ',');
 	}
@@ -140,6 +155,19 @@ static void leave_out(struct sn_loop_choice *choice)
 			choice->loops.items[kept++] = choice->loops.items[i];
 	}
 	choice->loops.count = kept;
+	kept = 0;
+	for (size_t i = 0; i < choice->unmet.count; i++) {
+		const struct sn_unmet_loop *one = &choice->unmet.items[i];
+		bool is_out = false;
+
+		for (size_t k = 0; k < choice->unmet_excluded.count; k++)
+			is_out |= choice->unmet_excluded.items[k].module == one->module &&
+				  choice->unmet_excluded.items[k].header_link_addr ==
+					  one->header_link_addr;
+		if (!is_out)
+			choice->unmet.items[kept++] = *one;
+	}
+	choice->unmet.count = kept;
 }
 
 sn_status sn_cli_loop_choice(const struct sn_args *args, const struct sn_profile *profile,
@@ -153,9 +181,9 @@ sn_status sn_cli_loop_choice(const struct sn_args *args, const struct sn_profile
 	if (!which)
 		which = unless_said;
 	status = is_amount(which) ? take_hottest(profile, which, out, err)
-				  : take_named(profile, which, &out->loops, err);
+				  : take_named(profile, which, &out->loops, &out->unmet, err);
 	if (status == SN_OK && not )
-		status = take_named(profile, not, &out->excluded, err);
+		status = take_named(profile, not, &out->excluded, &out->unmet_excluded, err);
 	leave_out(out);
 	if (status != SN_OK)
 		sn_loop_choice_free(out);

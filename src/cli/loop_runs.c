@@ -16,6 +16,7 @@
 #include "profile/analysis.h"
 #include "record/launch_key.h"
 #include "record/streams.h"
+#include "record/target.h"
 #include "rewrite/rewrite.h"
 #include "whatif/plans.h"
 #include "whatif/untouched.h"
@@ -27,8 +28,7 @@ static const char *noun_of(const struct sn_loop_run *run)
 }
 
 /* The experiment that says which loops are hot: the one of --from, or that of a run of its own. */
-static int find_first(const struct sn_args *args, const struct sn_loop_run *run,
-		      struct sn_text *path)
+static int find_first(const struct sn_args *args, struct sn_loop_run *run, struct sn_text *path)
 {
 	static const struct sn_record_options first = { .is_first_of_several = true };
 	const char *from = sn_args_value(args, "from");
@@ -53,6 +53,7 @@ static int find_first(const struct sn_args *args, const struct sn_loop_run *run,
 	if (result.experiment_path.chars)
 		sn_text_add(path, result.experiment_path.chars);
 	sn_text_free(&result.experiment_path);
+	run->first_code = code;
 	return path->chars ? SN_EXIT_OK : code;
 }
 
@@ -68,6 +69,8 @@ static const char *label_of(const struct sn_analysis *analysis, const struct sn_
 {
 	const struct sn_program *program = analysis->program;
 
+	if (refusal->loop == SN_NONE)
+		return refusal->label;
 	return run->of_functions ? program->functions.items[refusal->loop].name
 				 : program->loops.items[refusal->loop].code->label;
 }
@@ -89,15 +92,36 @@ static void say_refusals(const struct sn_analysis *analysis, const struct sn_loo
 					  : " ('sonde structure -l rewritable' says why)");
 }
 
+/* Nothing is known of a program that failed, and the way that it ended is why. */
+static sn_status refuse_ended(const struct sn_loop_run *run, int *code, struct sn_error *err)
+{
+	enum { SIGNALLED = 128 };
+	int signal = run->first_code - SIGNALLED;
+
+	*code = run->first_code;
+	if (signal > 0 && sigabbrev_np(signal))
+		return sn_error_set(err, SN_ERR_NO_DATA,
+				    "the program was ended by SIG%s (%s) in the first run, before "
+				    "a sample lay in a loop that is wanted",
+				    sigabbrev_np(signal), strsignal(signal));
+	return sn_error_set(err, SN_ERR_NO_DATA,
+			    "the program ended with status %d in the first run, and no sample of "
+			    "it lies in a loop that is wanted: let it work longer, or name loops "
+			    "with --loops",
+			    run->first_code);
+}
+
+/* `*code` gets the exit code for who has no plans. */
 static sn_status make_plans(const struct sn_args *args, const struct sn_loop_run *run,
 			    const struct sn_analysis *analysis, const char *unless_said,
-			    struct sn_loop_plans *plans, struct sn_error *err)
+			    struct sn_loop_plans *plans, int *code, struct sn_error *err)
 {
 	struct sn_loop_choice choice = { 0 };
 	sn_status status = run->of_functions ? SN_OK
 					     : sn_cli_loop_choice(args, analysis->profile,
 								  unless_said, &choice, err);
 
+	*code = SN_EXIT_NOT_MEASURED;
 	if (status != SN_OK)
 		return status;
 	if (run->is_one_of_nest && !(choice.is_all && run->variants & SN_REWRITER_INNERMOST)) {
@@ -119,6 +143,8 @@ static sn_status make_plans(const struct sn_args *args, const struct sn_loop_run
 	else if (run->of_functions)
 		status = sn_error_set(err, SN_ERR_NO_DATA,
 				      "the program's file has no function that can be counted");
+	else if (run->is_first_ours && run->first_code)
+		status = refuse_ended(run, code, err);
 	else if (run->is_first_ours)
 		status = sn_error_set(
 			err, SN_ERR_NO_DATA,
@@ -218,10 +244,11 @@ static void say_plans(const struct sn_analysis *analysis, const struct sn_loop_r
 }
 
 sn_status sn_cli_loop_run_foresee(const struct sn_args *args, const struct sn_loop_run *run,
-				  const struct sn_analysis *analysis, struct sn_error *err)
+				  const struct sn_analysis *analysis, int *code,
+				  struct sn_error *err)
 {
 	struct sn_loop_plans plans = { 0 };
-	sn_status status = make_plans(args, run, analysis, LOOPS_UNLESS_SAID, &plans, err);
+	sn_status status = make_plans(args, run, analysis, LOOPS_UNLESS_SAID, &plans, code, err);
 
 	if (status == SN_OK && !sn_args_flag(args, "quiet"))
 		say_plans(analysis, run, &plans);
@@ -238,7 +265,8 @@ sn_status sn_cli_loop_run_of(const struct sn_args *args, const struct sn_loop_ru
 	struct sn_loop_plans plans = { 0 };
 	uint64_t begin;
 	double begin_s;
-	sn_status status = make_plans(args, run, analysis, unless_said, &plans, err);
+	sn_status status =
+		make_plans(args, run, analysis, unless_said, &plans, &result->exit_code, err);
 
 	if (status != SN_OK)
 		return status;
@@ -255,6 +283,16 @@ sn_status sn_cli_loop_run_of(const struct sn_args *args, const struct sn_loop_ru
 		say_outcome(run, &plans, result);
 	sn_loop_plans_free(&plans);
 	return SN_OK;
+}
+
+/* A program that is not found is refused by who runs it. */
+static sn_status check_program(const struct sn_args *args, struct sn_error *err)
+{
+	struct sn_target target;
+
+	return sn_target_find(args->operands[0], &target, NULL) == SN_OK
+		       ? sn_target_check_insertable(&target, err)
+		       : SN_OK;
 }
 
 /* What can be said before anything has run. */
@@ -276,6 +314,8 @@ static sn_status check(const struct sn_args *args, const struct sn_loop_run *run
 			"name an experiment that has them (mpirun -n RANKS sonde record PROGRAM, "
 			"then mpirun -n RANKS sonde %s --from EXPERIMENT -- PROGRAM)",
 			run->command);
+	if (!sn_args_flag(args, "keep-text") && check_program(args, err) != SN_OK)
+		return err->status;
 	return run->of_functions ? SN_OK : sn_cli_loop_choice_check(args, err);
 }
 
@@ -317,7 +357,7 @@ int sn_cli_loop_run(const struct sn_args *args, const struct sn_loop_run *run)
 	if (status == SN_OK && sn_args_flag(args, "keep-text"))
 		return run_kept(args, run);
 	if (status == SN_OK)
-		code = find_first(args, run, &first);
+		code = find_first(args, &mine, &first);
 	if (status == SN_OK && !first.chars)
 		return code;
 	if (status == SN_OK)
@@ -339,7 +379,7 @@ int sn_cli_loop_run(const struct sn_args *args, const struct sn_loop_run *run)
 	if (status != SN_OK && mine.is_first_ours && first.chars)
 		sn_store_remove(first.chars, NULL); /* it was for this run alone */
 	sn_text_free(&first);
-	return status == SN_OK ? result.exit_code : SN_EXIT_NOT_MEASURED;
+	return result.exit_code;
 }
 
 sn_status sn_cli_every(const struct sn_args *args, uint32_t *every, struct sn_error *err)

@@ -34,15 +34,18 @@ struct sn_loop_run {
 	bool is_one_of_nest;
 	bool of_functions; /* the blocks of functions are counted, and no loops */
 	bool without_heap; /* allocations are not traced, where accesses are recorded */
-	bool is_first_ours; /* set by sn_cli_loop_run: the first run goes where no second one comes */
+	/* The two are set by sn_cli_loop_run: */
+	int first_code;	    /* the first run's exit code, 128 + a signal's number; 0 without one */
+	bool is_first_ours; /* the first run goes where no second one comes */
 };
 
 /** Runs the operands, after a first run unless --from is there. Prints what went wrong; the exit code. */
 int sn_cli_loop_run(const struct sn_args *args, const struct sn_loop_run *run);
 /** What can be said of this run before it begins; its loops, as the experiment has them. SN_ERR_NO_DATA: none
- * can be counted. */
+ * can be counted; then `*code` is the exit code: the program's, if it failed in the first run and has no sample. */
 sn_status sn_cli_loop_run_foresee(const struct sn_args *args, const struct sn_loop_run *run,
-				  const struct sn_analysis *analysis, struct sn_error *err);
+				  const struct sn_analysis *analysis, int *code,
+				  struct sn_error *err);
 /** After --keep-text: what the experiment has, and what it lacks. */
 void sn_cli_loop_run_kept(const struct sn_args *args, const struct sn_loop_run *run,
 			  const char *path);

@@ -27,6 +27,7 @@ struct launched {
 	char own[PATH_MAX];
 	struct sn_text first, second; /* folders */
 	bool is_first_ours;
+	int first_code;
 };
 
 typedef SN_VEC(char *) word_vec;
@@ -183,21 +184,23 @@ static int first_find(struct launched *l)
 			"sonde: a first run finds the loops; its standard output is not shown\n");
 	sn_streams_begin(&l->streams);
 	code = launch(l, "record", NULL, l->first.chars);
+	l->first_code = code;
 	sn_streams_end(&l->streams);
 	sn_streams_rewind(&l->streams);
 	return is_there(l->first.chars) ? SN_EXIT_OK : code ? code : SN_EXIT_NOT_MEASURED;
 }
 
 /* Says what the ranks will do, and whether they can. */
-static sn_status foresee(const struct launched *l, struct sn_error *err)
+static sn_status foresee(const struct launched *l, int *code, struct sn_error *err)
 {
 	struct sn_analysis *analysis = NULL;
 	struct sn_loop_run run = *l->run;
 	sn_status status = sn_cli_analysis_open(l->first.chars, NULL, &analysis, err);
 
 	run.is_first_ours = l->is_first_ours;
+	run.first_code = l->first_code;
 	if (status == SN_OK)
-		status = sn_cli_loop_run_foresee(l->args, &run, analysis, err);
+		status = sn_cli_loop_run_foresee(l->args, &run, analysis, code, err);
 	sn_analysis_free(analysis);
 	return status;
 }
@@ -237,11 +240,12 @@ static int all_of_it(struct launched *l)
 	code = first_find(l);
 	if (code != SN_EXIT_OK)
 		return code;
-	if (foresee(l, &err) != SN_OK) {
+	code = SN_EXIT_NOT_MEASURED;
+	if (foresee(l, &code, &err) != SN_OK) {
 		sn_error_print(&err);
 		if (l->is_first_ours)
 			sn_store_remove(l->first.chars, NULL); /* it was for this run alone */
-		return SN_EXIT_NOT_MEASURED;
+		return code;
 	}
 	second_name(l);
 	return measure(l);

@@ -129,8 +129,6 @@ static sn_status caches_read(const struct sn_args *args, const struct sn_view *v
 	sn_status (*const parse[])(const char *, struct sn_sim_config *,
 				   struct sn_error *) = { sn_sim_config_parse, sn_sim_policy_parse,
 							  sn_sim_prefetch_parse };
-	static const unsigned takes_by =
-		SN_VIEW_NEEDS_WINDOWS | SN_VIEW_NEEDS_INSTANCES | SN_VIEW_NEEDS_VARIANTS;
 	sn_status status = SN_OK;
 
 	sn_sim_config_native(out);
@@ -144,11 +142,10 @@ static sn_status caches_read(const struct sn_args *args, const struct sn_view *v
 		if (value)
 			status = parse[i](value, out, err);
 	}
-	if (status == SN_OK && sn_args_value(args, "by") && !(view->needs & takes_by) &&
-	    !view->takes_by)
+	if (status == SN_OK && sn_args_value(args, "by") && !view->takes_by)
 		status = sn_error_set(
 			err, SN_ERR_USAGE,
-			"--by goes with caches, sharing, instances, variants and memory, not with '%s'",
+			"--by goes with caches, instances, variants, counts and memory, not with '%s'",
 			view->name);
 	return status;
 }

@@ -11,6 +11,7 @@
 #include "code/structure.h"
 #include "code/variables.h"
 #include "search/sir/sir.h"
+#include "record/target.h"
 #include "rewrite/rewrite.h"
 
 enum { LIST_LOOPS, LIST_FUNCTIONS, LIST_BLOCKS, LIST_REWRITABLE, LIST_FRAMES };
@@ -189,7 +190,9 @@ static void rewritable_rows(struct sn_table *table, const struct sn_loop_columns
 	};
 
 	for (uint32_t l = 0; l < function->loop_count; l++) {
-		const char *why_not = sn_rewriter_refusal(rewriter, &function->loops[l]);
+		/* without a rewriter it is a program that nothing can be inserted into */
+		const char *why_not = rewriter ? sn_rewriter_refusal(rewriter, &function->loops[l])
+					       : "its program is linked statically";
 		const char *why[SN_VARIANTS];
 
 		sn_table_add_row(table);
@@ -386,7 +389,8 @@ static int structure_run(const struct sn_args *args)
 	status = sn_image_open(args->operands[0], &options, &image, &err);
 	if (status == SN_OK)
 		status = sn_structure_open(image, &structure, &err);
-	if (status == SN_OK && list_of(args) == LIST_REWRITABLE)
+	if (status == SN_OK && list_of(args) == LIST_REWRITABLE &&
+	    !sn_target_is_static_program(args->operands[0]))
 		rewriter = sn_rewriter_new(image, structure);
 	if (status == SN_OK && is_sir(args))
 		status = print_sir(image, structure);

@@ -218,6 +218,7 @@ static void process_end(struct image *image)
 	account_end(image);
 	if (image->damaged) {
 		process->losses[SN_LOSS_DAMAGED] += image->damaged;
+		image->decoder->is_damaged = true;
 		e->is_salvaged = true;
 		sn_vec_push(&e->warnings,
 			    sn_arena_printf(&e->arena,
@@ -335,6 +336,7 @@ void sn_decode_data(struct sn_decoder *decoder, const uint8_t *bytes, size_t len
 	struct sn_experiment *e = decoder->experiment;
 	size_t at = 0;
 
+	decoder->is_damaged = !length;
 	while (at < length) {
 		uint32_t chunks = chunks_present(bytes + at, length - at);
 		const struct sn_data_header *header = (const void *)(bytes + at);
@@ -347,6 +349,7 @@ void sn_decode_data(struct sn_decoder *decoder, const uint8_t *bytes, size_t len
 				at = next;
 				continue;
 			}
+			decoder->is_damaged = true;
 			e->is_salvaged = true;
 			sn_vec_push(
 				&e->warnings,
@@ -358,6 +361,7 @@ void sn_decode_data(struct sn_decoder *decoder, const uint8_t *bytes, size_t len
 			continue;
 		}
 		if (chunks < header->next_chunk && chunks < header->chunks_backed) {
+			decoder->is_damaged = true;
 			e->is_salvaged = true;
 			sn_vec_push(
 				&e->warnings,
@@ -369,6 +373,8 @@ void sn_decode_data(struct sn_decoder *decoder, const uint8_t *bytes, size_t len
 		image_decode(decoder, bytes + at, chunks);
 		at += sn_data_file_bytes(chunks);
 	}
+	if (decoder->is_damaged && !e->damaged_data)
+		e->damaged_data = sn_arena_strdup(&e->arena, name);
 }
 
 /* The last image of the process that had begun by then. */

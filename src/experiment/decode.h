@@ -32,6 +32,7 @@ struct sn_decoder {
 	bool has_clock_offset;			    /* else each file's own pair is used */
 	SN_VEC(struct sn_process_warning) warnings; /* what processes said of themselves */
 	SN_VEC(struct sn_process_killed) killed;
+	bool is_damaged; /* the file that is being decoded */
 };
 
 /**

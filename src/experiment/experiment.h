@@ -354,6 +354,8 @@ struct sn_experiment {
 	const char *
 		damaged_launch; /* the sentence on a record of a launch that cannot be read: its processes
 				     * may be missing; NULL: none */
+	const char *
+		damaged_data; /* the path of a data file that is cut short or damaged; NULL: none */
 	SN_VEC(const char *) warnings; /* sentences: fall-backs, what was not measured */
 	SN_VEC(struct sn_environment_variable) environment;
 	const struct sn_campaign_mark *campaign; /* that it is a run of; NULL: none */

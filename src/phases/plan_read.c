@@ -37,6 +37,16 @@ static uint32_t count_of(const json_t *object, const char *key)
 	return value > 0 && value <= UINT32_MAX ? (uint32_t)value : 0;
 }
 
+/* A count that may be left out; false where there is something else. */
+static bool count_is_there(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+	json_int_t number = json_integer_value(value);
+
+	return !value || json_is_null(value) ||
+	       (json_is_integer(value) && number >= 0 && number <= UINT32_MAX);
+}
+
 /* "0x1a0"; false where there is something else. */
 static bool address_of(const json_t *object, const char *key, uint64_t *out)
 {
@@ -83,6 +93,8 @@ static sn_status site_read(struct reader *r, const json_t *object)
 	site.linkage_name = string_of(r, object, "linkage_name");
 	site.module = string_of(r, object, "module");
 	site.build_id = string_of(r, object, "build_id");
+	if (!count_is_there(object, "every"))
+		return fail(r, "has an \"every\" that is no number from 0 to 4294967295");
 	site.every = count_of(object, "every");
 	site.every = site.every ? site.every : 1;
 	if (!address_of(object, "function_link_addr", &site.function_link_addr))

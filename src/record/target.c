@@ -77,6 +77,70 @@ static enum sn_target_kind elf_kind(const struct sn_file_view *view, char *loade
 	return SN_TARGET_STATIC;
 }
 
+static bool is_pie(const struct sn_file_view *view, const Elf64_Phdr *dynamic)
+{
+	Elf64_Dyn entry;
+
+	if (dynamic->p_offset > view->length ||
+	    dynamic->p_filesz > view->length - dynamic->p_offset)
+		return false;
+	for (uint64_t at = 0; dynamic->p_filesz - at >= sizeof(entry); at += sizeof(entry)) {
+		memcpy(&entry, view->bytes + dynamic->p_offset + at, sizeof(entry));
+		if (entry.d_tag == DT_FLAGS_1)
+			return entry.d_un.d_val & DF_1_PIE;
+	}
+	return false;
+}
+
+/* Else it is a library or an object file. */
+static bool is_program(const struct sn_file_view *view)
+{
+	const Elf64_Ehdr *header = (const void *)view->bytes;
+
+	if (header->e_type != ET_DYN)
+		return header->e_type == ET_EXEC;
+	for (unsigned i = 0; i < header->e_phnum; i++) {
+		uint64_t at = header->e_phoff + (uint64_t)i * header->e_phentsize;
+		Elf64_Phdr segment;
+
+		if (at > view->length || view->length - at < sizeof(segment))
+			break;
+		memcpy(&segment, view->bytes + at, sizeof(segment));
+		if (segment.p_type == PT_DYNAMIC)
+			return is_pie(view, &segment);
+	}
+	return false;
+}
+
+/* Whether a file is a program, and (if asked) one of this kind. */
+static bool is_program_of(const char *path, const enum sn_target_kind *kind)
+{
+	struct sn_file_view view;
+	char loader[256];
+	enum sn_target_kind found;
+	bool is_it;
+
+	if (sn_file_map(path, &view, NULL) != SN_OK)
+		return false;
+	is_it = view.length >= SELFMAG && !memcmp(view.bytes, ELFMAG, SELFMAG);
+	found = is_it ? elf_kind(&view, loader, sizeof(loader)) : SN_TARGET_FOREIGN;
+	is_it = found != SN_TARGET_FOREIGN && (!kind || found == *kind) && is_program(&view);
+	sn_file_unmap(&view);
+	return is_it;
+}
+
+bool sn_target_is_program(const char *path)
+{
+	return is_program_of(path, NULL);
+}
+
+bool sn_target_is_static_program(const char *path)
+{
+	static const enum sn_target_kind is_static = SN_TARGET_STATIC;
+
+	return is_program_of(path, &is_static);
+}
+
 static bool script_interpreter(const struct sn_file_view *view, char *out, size_t size)
 {
 	const char *at = (const char *)view->bytes + 2;
@@ -173,4 +237,25 @@ sn_status sn_target_find(const char *word, struct sn_target *out, struct sn_erro
 			word, is_path ? "" : " on PATH");
 	}
 	return kind_find(out->path, out, 0, err);
+}
+
+sn_status sn_target_check_insertable(const struct sn_target *target, struct sn_error *err)
+{
+	switch (target->kind) {
+	case SN_TARGET_STATIC:
+		return sn_error_set(err, SN_ERR_UNSUPPORTED,
+				    "'%s' is linked statically: nothing can be inserted into it",
+				    target->path);
+	case SN_TARGET_SETUID:
+		return sn_error_set(err, SN_ERR_UNSUPPORTED,
+				    "'%s' runs with other rights than yours, so the loader lets "
+				    "nothing be inserted into it",
+				    target->path);
+	case SN_TARGET_FOREIGN:
+		return sn_error_set(err, SN_ERR_UNSUPPORTED,
+				    "'%s' is no program of x86-64: nothing can be inserted into it",
+				    target->path);
+	default:
+		return SN_OK;
+	}
 }

@@ -27,5 +27,10 @@ struct sn_target {
 /** Looks `word` up in PATH as execvp does and reads the first bytes of what it names. On failure
  *  `exit_code` is set (127 not found, 126 not executable) and the error says why. */
 sn_status sn_target_find(const char *word, struct sn_target *out, struct sn_error *err);
+/** SN_ERR_UNSUPPORTED: nothing of sonde can be in this program (it is static, setuid, or of another machine). */
+sn_status sn_target_check_insertable(const struct sn_target *target, struct sn_error *err);
+/** Whether a file is a program of x86-64 code, and no library, object file or script; and one without a dynamic loader. */
+bool sn_target_is_program(const char *path);
+bool sn_target_is_static_program(const char *path);
 
 #endif

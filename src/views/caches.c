@@ -417,6 +417,7 @@ static const struct sn_explanation caches_words[] = {
 
 const struct sn_view sn_view_caches = {
 	.name = "caches",
+	.takes_by = true,
 	.title = "what misses which cache, simulated, by data object (sonde trace)",
 	.needs = SN_VIEW_NEEDS_WINDOWS,
 	.schema = "sonde.caches/1",

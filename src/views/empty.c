@@ -89,12 +89,22 @@ sn_status sn_view_tell_empty(const struct sn_view *view, const struct sn_view_in
 	return SN_OK;
 }
 
+static void add_damaged(const struct sn_experiment *e, struct sn_text *out)
+{
+	sn_text_addf(
+		out,
+		"the data file '%s' is cut short or damaged, and what can be read of it has no row",
+		e->damaged_data);
+}
+
 void sn_view_add_why_no_samples(const struct sn_profile *p, struct sn_text *out)
 {
 	const struct sn_experiment *e = p->experiment;
 
 	if (p->is_filtered && sn_view_has_no_time(p))
 		add_filtered(p, out);
+	else if (e->damaged_data)
+		add_damaged(e, out);
 	else if (!e->processes.count)
 		sn_text_add(out, "no process was measured: there are no data in this experiment "
 				 "('sonde show summary' says why)");
@@ -124,6 +134,8 @@ void sn_view_why_empty(const struct sn_view *view, const struct sn_view_input *i
 		       struct sn_text *out)
 {
 	const struct sn_profile *p = input->profile;
+	static const unsigned of_loops = SN_VIEW_NEEDS_INSTANCES | SN_VIEW_NEEDS_VARIANTS |
+					 SN_VIEW_NEEDS_WINDOWS | SN_VIEW_NEEDS_COUNTS;
 	const char *damaged = view->needs & SN_VIEW_NEEDS_A_TRACE && !table->row_count
 				      ? sn_trace_damaged(p->experiment)
 				      : NULL;
@@ -137,6 +149,8 @@ void sn_view_why_empty(const struct sn_view *view, const struct sn_view_input *i
 		sn_view_add_why_filtered(table, how, out);
 	else if (p->is_filtered && sn_view_has_no_time(p) && !sn_view_is_of_whole_run(view))
 		add_filtered(p, out);
+	else if (view->needs & of_loops && !table->row_count && p->experiment->damaged_data)
+		add_damaged(p->experiment, out);
 	else if (view->why_empty)
 		view->why_empty(input, out);
 	if (out->length)

@@ -38,25 +38,26 @@ sn_status sn_find_function(const struct sn_profile *profile, const char *name, u
 			    name);
 }
 
-static bool loop_matches(const struct sn_program_loop *loop, const char *name, size_t length)
+bool sn_find_loop_is_called(const struct sn_loop *code, const char *name)
+{
+	return !strncmp(code->id, name, strlen(name)) || !strcmp(code->label, name);
+}
+
+bool sn_find_loop_has_line(const struct sn_loop *code, const char *name)
 {
 	const char *colon = strrchr(name, ':');
 	size_t file_length = colon ? (size_t)(colon - name) : 0;
 	unsigned long line;
 	char *end;
 
-	if (!strncmp(loop->code->id, name, length) || !strcmp(loop->code->label, name))
-		return true;
-	if (!colon || !loop->code->file)
+	if (!colon || !code->file)
 		return false;
 	line = strtoul(colon + 1, &end, 10);
-	if (*end || end == colon + 1 || line < loop->code->line_first ||
-	    line > loop->code->line_last)
+	if (*end || end == colon + 1 || line < code->line_first || line > code->line_last)
 		return false;
-	return (strlen(loop->code->file) == file_length &&
-		!strncmp(loop->code->file, name, file_length)) ||
-	       (strlen(sn_base_name(loop->code->file)) == file_length &&
-		!strncmp(sn_base_name(loop->code->file), name, file_length));
+	return (strlen(code->file) == file_length && !strncmp(code->file, name, file_length)) ||
+	       (strlen(sn_base_name(code->file)) == file_length &&
+		!strncmp(sn_base_name(code->file), name, file_length));
 }
 
 /* A line names the innermost loop around it; of several such, the hottest. */
@@ -109,7 +110,8 @@ sn_status sn_find_loop(const struct sn_profile *profile, const char *name, bool 
 	for (uint32_t l = 0; l < program->loops.count; l++) {
 		const struct sn_program_loop *loop = &program->loops.items[l];
 
-		if (!loop_matches(loop, name, length))
+		if (!sn_find_loop_is_called(loop->code, name) &&
+		    !sn_find_loop_has_line(loop->code, name))
 			continue;
 		ids += !strncmp(loop->code->id, name, length);
 		found = found == SN_NONE ? l : loop_better(profile, found, l);

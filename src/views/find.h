@@ -14,5 +14,8 @@ sn_status sn_find_function(const struct sn_profile *profile, const char *name, u
  * loops table, from 1). SN_ERR_NOT_FOUND; SN_ERR_USAGE if it is not unique. */
 sn_status sn_find_loop(const struct sn_profile *profile, const char *name, bool with_runtime_loops,
 		       uint32_t *out, struct sn_error *err);
+/** Whether a name is a loop's id, the begin of it, or its label; a line of its source, as "file:line". */
+bool sn_find_loop_is_called(const struct sn_loop *code, const char *name);
+bool sn_find_loop_has_line(const struct sn_loop *code, const char *name);
 
 #endif

@@ -663,6 +663,7 @@ const struct sn_loop_part sn_loop_instances = { .put = put_instances, .write = w
 
 const struct sn_view sn_view_instances = {
 	.name = "instances",
+	.takes_by = true,
 	.title = "how often loops are entered, and what an iteration takes (sonde vprof)",
 	.needs = SN_VIEW_NEEDS_INSTANCES,
 	.schema = "sonde.instances/1",

@@ -438,6 +438,7 @@ const struct sn_loop_part sn_loop_variants = { .put = put_variants, .write = wri
 
 const struct sn_view sn_view_variants = {
 	.name = "variants",
+	.takes_by = true,
 	.title =
 		"what loops take with data in cache, without arithmetic, without memory (sonde decan)",
 	.needs = SN_VIEW_NEEDS_VARIANTS,

@@ -59,7 +59,7 @@ static void add_sampled(struct maker *maker, struct module_functions *to,
 
 static void refuse(struct maker *maker, uint32_t function, const char *why)
 {
-	struct sn_loop_refusal refusal = { function, why };
+	struct sn_loop_refusal refusal = { .loop = function, .why = why };
 
 	if (function != SN_NONE && maker->profile->functions[function].exclusive.samples)
 		sn_vec_push(&maker->out->refusals, refusal);

@@ -4,6 +4,7 @@
  */
 #include "whatif/plans.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,42 +67,68 @@ void sn_loop_choice_keep_one_of_nest(const struct sn_profile *profile,
 
 /* ---- a module ---- */
 
-static const struct sn_loop *loop_of(struct sn_structure *structure, const struct sn_loop *known)
+static bool unmet_have(const struct sn_unmet_loops *loops, uint32_t module,
+		       uint64_t header_link_addr)
 {
-	const struct sn_function *function =
-		sn_structure_function_at(structure, known->header_link_addr);
+	for (size_t i = 0; i < loops->count; i++)
+		if (loops->items[i].module == module &&
+		    loops->items[i].header_link_addr == header_link_addr)
+			return true;
+	return false;
+}
+
+static const struct sn_loop *loop_of(struct sn_structure *structure, uint64_t header_link_addr,
+				     enum sn_prepare what)
+{
+	const struct sn_function *function = sn_structure_function_at(structure, header_link_addr);
 
 	if (!function)
 		return NULL;
-	sn_function_prepare(structure, function, SN_PREPARE_CODE);
+	sn_function_prepare(structure, function, what);
 	for (uint32_t l = 0; l < function->loop_count; l++)
-		if (function->loops[l].header_link_addr == known->header_link_addr)
+		if (function->loops[l].header_link_addr == header_link_addr)
 			return &function->loops[l];
 	return NULL;
 }
 
 static void refuse(struct maker *maker, uint32_t loop, const char *why)
 {
-	struct sn_loop_refusal refusal = { loop, why };
+	struct sn_loop_refusal refusal = { .loop = loop, .why = why };
 
 	if (loop != SN_NONE)
 		sn_vec_push(&maker->out->refusals, refusal);
 }
 
+/* One that was named, where no sample met it. */
+static void refuse_unmet(struct maker *maker, uint32_t module, const struct sn_loop *code,
+			 const char *why)
+{
+	struct sn_loop_refusal refusal = { .loop = SN_NONE, .why = why };
+
+	if (!unmet_have(&maker->choice->unmet, module, code->header_link_addr))
+		return;
+	snprintf(refusal.label, sizeof(refusal.label), "%s", code->label);
+	sn_vec_push(&maker->out->refusals, refusal);
+}
+
 static void plan_loops(struct maker *maker, struct sn_image *image, struct sn_structure *structure,
-		       const struct wanted *wanted, size_t count, const char *id)
+		       const struct wanted *wanted, size_t count, uint32_t module)
 {
 	struct sn_rewriter *rewriter = sn_rewriter_new(image, structure);
 	const struct sn_loop **loops = sn_alloc_zeroed(count + 1, sizeof(*loops));
 	const char **refusals = sn_alloc_zeroed(count + 1, sizeof(*refusals));
-	struct sn_module_plan plan = { .id = id };
+	struct sn_module_plan plan = {
+		.id = maker->profile->experiment->modules.items[module].build_id
+	};
 
 	for (size_t i = 0; i < count; i++)
 		loops[i] = wanted[i].code;
 	maker->out->loops +=
 		sn_rewriter_plan(rewriter, loops, count, maker->variants, refusals, &plan.bytes);
 	for (size_t i = 0; i < count; i++) {
-		if (refusals[i])
+		if (refusals[i] && wanted[i].loop == SN_NONE)
+			refuse_unmet(maker, module, wanted[i].code, refusals[i]);
+		else if (refusals[i])
 			refuse(maker, wanted[i].loop, refusals[i]);
 		else if (wanted[i].loop != SN_NONE)
 			maker->is_counted[wanted[i].loop] = true;
@@ -128,7 +155,7 @@ static bool is_excluded(const struct maker *maker, uint32_t module, const struct
 		    loop->code->header_link_addr == code->header_link_addr)
 			return true;
 	}
-	return false;
+	return unmet_have(&maker->choice->unmet_excluded, module, code->header_link_addr);
 }
 
 static void plan_image(struct maker *maker, struct sn_image *image, uint32_t module)
@@ -146,7 +173,17 @@ static void plan_image(struct maker *maker, struct sn_image *image, uint32_t mod
 
 		if (program->loops.items[loop].module != module)
 			continue;
-		one.code = loop_of(structure, program->loops.items[loop].code);
+		one.code = loop_of(structure, program->loops.items[loop].code->header_link_addr,
+				   SN_PREPARE_CODE);
+		if (one.code)
+			sn_vec_push(&wanted, one);
+	}
+	for (size_t i = 0; i < maker->choice->unmet.count; i++) {
+		const struct sn_unmet_loop *unmet = &maker->choice->unmet.items[i];
+		struct wanted one = { SN_NONE, NULL };
+
+		if (unmet->module == module)
+			one.code = loop_of(structure, unmet->header_link_addr, SN_PREPARE_ALL);
 		if (one.code)
 			sn_vec_push(&wanted, one);
 	}
@@ -173,8 +210,7 @@ static void plan_image(struct maker *maker, struct sn_image *image, uint32_t mod
 			}
 		}
 	}
-	plan_loops(maker, image, structure, wanted.items, wanted.count,
-		   maker->profile->experiment->modules.items[module].build_id);
+	plan_loops(maker, image, structure, wanted.items, wanted.count, module);
 	sn_vec_free(&wanted);
 	sn_structure_free(structure);
 }
@@ -225,13 +261,18 @@ static bool is_module_wanted(const struct maker *maker, uint32_t module)
 	for (size_t i = 0; i < maker->choice->loops.count; i++)
 		if (program->loops.items[maker->choice->loops.items[i]].module == module)
 			return true;
+	for (size_t i = 0; i < maker->choice->unmet.count; i++)
+		if (maker->choice->unmet.items[i].module == module)
+			return true;
 	return false;
 }
 
 void sn_loop_choice_free(struct sn_loop_choice *choice)
 {
 	sn_vec_free(&choice->loops);
+	sn_vec_free(&choice->unmet);
 	sn_vec_free(&choice->excluded);
+	sn_vec_free(&choice->unmet_excluded);
 }
 
 void sn_loop_plans_make(const struct sn_profile *profile, const struct sn_loop_choice *choice,

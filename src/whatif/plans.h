@@ -20,7 +20,8 @@ struct sn_loop_plans {
 	size_t left_out; /* that no sample met and a process has no room for (SN_PLAN_LOOPS_MAX) */
 	/* sampled loops that were asked for and are not in a plan, hottest first, with why */
 	SN_VEC(struct sn_loop_refusal {
-		uint32_t loop; /* of the program; or a function of it */
+		uint32_t loop;	/* of the program; or a function of it. SN_NONE: no sample met it */
+		char label[96]; /* then its label, cut short */
 		const char *why;
 	})
 	refusals;
@@ -33,11 +34,22 @@ struct sn_loop_numbers {
 	size_t count, capacity;
 };
 
+/** Loops of the program's structure that no sample met. */
+struct sn_unmet_loops {
+	struct sn_unmet_loop {
+		uint32_t module; /* of the experiment */
+		uint64_t header_link_addr;
+	} * items;
+	size_t count, capacity;
+};
+
 /** Which loops shall run as copies. */
 struct sn_loop_choice {
 	struct sn_loop_numbers loops; /* hottest first */
+	struct sn_unmet_loops unmet;  /* that were named */
 	bool is_all; /* and those of these modules, and of the program, that no sample met */
 	struct sn_loop_numbers excluded;
+	struct sn_unmet_loops unmet_excluded;
 };
 void sn_loop_choice_free(struct sn_loop_choice *choice);
 /** Leaves out each loop that shares a nest with one that has more time of its own. */

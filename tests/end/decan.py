@@ -285,7 +285,8 @@ by = {b: t.show('instances', '--all', '--by', b, experiment='long')['rows'] for 
 t.check(all(r['bucket'] not in ('all', None) for r in by['bucket']) and all(r['thread'] and r['process'] == 0 for r in by['thread'] + by['instance'])
         and sum(r['instances'] for r in by['thread'] if r['loop'] == inner['loop']) == 30, 'instances by bucket, thread and instance', by)
 t.check(all(r['bucket'] != 'all' for r in t.show('variants', '--all', '--by', 'bucket', experiment='long')['rows']), 'variants by bucket')
-for view, word, sign in (('instances', 'caller', 'bucket, path, thread or instance'), ('variants', 'thread', 'loop or bucket'), ('loops', 'thread', 'not with')):
+for view, word, sign in (('instances', 'caller', 'bucket, path, thread or instance'), ('variants', 'thread', 'loop or bucket'), ('loops', 'thread', 'not with'),
+                         ('sharing', 'x', 'not with'), ('windows', 'x', 'not with')):
     run = t.run('show', view, '--by', word, 'long')
     t.check(run.returncode == 2 and sign in run.stderr, f'{view} by {word} is refused', run.stderr)
 

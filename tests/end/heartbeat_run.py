@@ -141,6 +141,11 @@ for text, what in ('{"schema":', 'not JSON'), ('{"schema":"sonde.functions/1"}',
     done, beats, _ = run(app, plan='bad.json')
     t.check(done.returncode == 125 and not done.stdout and len(done.stderr.splitlines()) == 1 and 'bad.json' in done.stderr,
             f'{what}: one sentence, nothing runs', done)
+for value in -3, 1.5, '4', 1 << 32:
+    json.dump({'schema': SCHEMA, 'heartbeats': [{'name': 'a', 'type': 'body', 'function': 'main', 'every': value}]}, open('bad.json', 'w'))
+    done, beats, _ = run(app, plan='bad.json')
+    t.check(done.returncode == 125 and not done.stdout and len(done.stderr.splitlines()) == 1 and '"every"' in done.stderr,
+            f'every {value!r}: one sentence, nothing runs', done)
 some = [{'name': 'main', 'type': 'body', 'function': 'main'},
         {'name': 'nearly', 'type': 'body', 'function': 'severall'},
         {'name': 'nowhere', 'type': 'loop', 'function': 'main', 'loop': {'line_first': 9000}},
@@ -171,6 +176,23 @@ json.dump(other, open('other.json', 'w'))
 done, beats, _ = run('./appgcc-O0', plan='other.json')
 t.equal(beats, run('./sourcegcc-O0')[1], 'another build: places are found by function and lines')
 t.check('is another build' in done.stderr and len(done.stderr.splitlines()) == 1, 'and that is said', done.stderr)
+
+# ---- addresses that are not the function's; another program's plan ----
+rows = json.loads(t.run('structure', '-l', 'functions', '-f', 'json', '-a', app).stdout)['rows']
+addresses = {r['function']: r['link_addr'] for r in rows}
+for address, what in (addresses['_start'], 'of another function'), (addresses['main'] + 1, 'within it'):
+    json.dump({'schema': SCHEMA, 'heartbeats': [{'name': 'main', 'type': 'body', 'function': 'main', 'build_id': build_id,
+                                                 'function_link_addr': hex(address)}]}, open('address.json', 'w'))
+    done, beats, _ = run(app, plan='address.json')
+    t.equal((beats, done.returncode), ({'main': 1}, 3), f'an address {what}: the function beats that has the name')
+    t.check(f"'main' does not begin at {address:#x}" in done.stderr and len(done.stderr.splitlines()) == 1, 'and that is said', done.stderr)
+json.dump({'schema': SCHEMA, 'heartbeats': [{'name': 'main', 'type': 'body', 'function': 'main', 'build_id': build_id, 'module': os.path.abspath(app),
+                                             'function_link_addr': hex(addresses['main'])}]}, open('address.json', 'w'))
+done, beats, _ = run(app, plan='address.json')
+t.equal((beats, done.stderr), ({'main': 1}, ''), 'of the right address nothing is said')
+done, beats, _ = run('./appgcc-O0', plan='address.json')
+t.check(done.returncode == 3 and not beats and 'of other programs' in done.stderr and len(done.stderr.splitlines()) == 1,
+        'a plan of another program alone: that is said', done.stderr)
 
 open('cloned.c', 'w').write('static int part(int n, int k) __attribute__((noinline));\n'
                             'int main(void)\n{\n\tint sum = 0;\n\tfor (int i = 0; i < 5; i++)\n\t\tsum += part(i, 3);\n'

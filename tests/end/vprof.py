@@ -2,6 +2,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -429,6 +430,113 @@ if t.has('mpirun'):
     run = t.run('vprof', '--loops', 'all', '--every', '1', '--launcher', 'mpirun --allow-run-as-root --oversubscribe -n 2', '-o', 'ranks', '--', './paths', '20000')
     t.equal({k: r['instances'] for k, r in by_path('ranks').items()}, {k: 2 * n for k, (n, _) in ways.items()}, 'under mpirun, too')
     t.equal([r['rank'] for r in t.show('processes', experiment='ranks')['rows']], [0, 1], 'by their ranks')
+
+# places of the source name loops, whether samples met them or not
+with open('places.c', 'w') as out:
+    out.write(r"""
+#include <stdio.h>
+#define KEPT __attribute__((noinline, noclone, noipa))
+static double a[1000];
+static volatile int v[50];
+KEPT double hot(int n)
+{
+	double s = 0;
+	for (int i = 0; i < n; i++) {
+		a[i] = a[i] * 0.5 + 1;
+		s += a[i];
+	}
+	return s;
+}
+KEPT int cold(int n)
+{
+	int s = 0;
+	for (int i = 0; i < n; i++) {
+		s += v[i] ^ s;
+	}
+	return s;
+}
+KEPT int one(int x) { return x + 1; }
+KEPT int calls(int n)
+{
+	int s = 0;
+	for (int i = 0; i < n; i++) {
+		s = one(s);
+	}
+	return s;
+}
+KEPT double around(int n)
+{
+	double s = 0;
+	for (int r = 0; r < n; r++) {
+		if (r == 7) {
+			for (int i = 0; i < 50; i++) {
+				s += v[i];
+			}
+		}
+		s += hot(1000);
+	}
+	return s;
+}
+int main(void)
+{
+	double s = around(400000);
+	int q = cold(50) + calls(20);
+	printf("%g %d\n", s, q);
+	return 0;
+}
+""")
+app = t.compile(os.path.abspath('places.c'), '-O1', '-g', '-fno-inline', output='./places')
+source = open('places.c').read().split('\n')
+cold, inner, calling = (next(i + 1 for i, line in enumerate(source) if text in line)
+                        for text in ('s += v[i] ^ s', 's += v[i];', 's = one(s)'))
+t.run('record', '-q', '-o', 'placed', '--', app)
+run = t.run('vprof', '--from', 'placed', '--loops', f'places.c:{cold}', '-q', '-o', 'place-cold', '--', app)
+t.equal((run.returncode, {f: [(r['instances'], r['iterations']) for r in rows] for f, rows in loops('place-cold').items()}), (0, {'cold': [(1, 50)]}),
+        'a line names a loop that no sample met')
+run = t.run('vprof', '--from', 'placed', '--loops', f'places.c:{inner}', '-q', '-o', 'place-inner', '--', app)
+t.equal((run.returncode, {f: [(r['instances'], r['iterations']) for r in rows] for f, rows in loops('place-inner').items()}), (0, {'around': [(1, 50)]}),
+        'and the innermost one, where samples met the loop around it alone')
+t.run('vprof', '--from', 'placed', '--loops', 'all', '-q', '-o', 'place-all', '--', app)
+t.run('vprof', '--from', 'placed', '--loops', 'all', '--exclude', f'places.c:{cold}', '-q', '-o', 'place-others', '--', app)
+t.equal(set(loops('place-all')) - set(loops('place-others')), {'cold'}, 'it can be excluded likewise')
+run = t.run('vprof', '--from', 'placed', '--loops', 'places.c:1', '-o', 'place-none', '--', app)
+t.check(run.returncode == 125 and "no loop of this experiment is 'places.c:1'" in run.stderr and not run.stdout, 'a line without a loop is refused', run)
+run = t.run('trace', '--from', 'placed', '--loops', f'places.c:{calling}', '-o', 'place-none', '--', app)
+t.check(run.returncode == 125 and re.search(r'no loop can be traced; places\.c:[0-9-]+: \w+ \w+', run.stderr), 'and one that cannot be had, with its reason', run)
+
+# a program that fails in the first run
+with open('fails.c', 'w') as out:
+    out.write('#include <stdlib.h>\nint main(int argc, char **argv) { if (argc > 1) exit(atoi(argv[1])); *(volatile int *)0 = 1; }\n')
+fails = t.compile(os.path.abspath('fails.c'), '-g', output='./fails')
+for command in ('vprof', 'decan', 'trace'):
+    run = t.run(command, '-q', '-o', 'failed', '--', fails)
+    t.check((run.returncode, run.stderr.count('\n'), run.stdout) == (139, 1, '') and 'ended by SIGSEGV' in run.stderr and not os.path.exists('failed'),
+            f'{command}: the signal that ended the first run is told, and its status given', run)
+    run = t.run(command, '-q', '-o', 'failed', '--', fails, '4')
+    t.check((run.returncode, run.stderr.count('\n')) == (4, 1) and 'ended with status 4' in run.stderr, f'{command}: so is another status', run)
+run = t.run('vprof', '-q', '--launcher', 'env', '-o', 'failed', '--', fails)
+t.check(run.returncode == 139 and 'ended by SIGSEGV' in run.stderr, 'under a launcher, too', run)
+
+# data that are cut short
+shutil.copytree('place-cold', 'place-cut')
+data = next(os.path.join('place-cut', name) for name in os.listdir('place-cut') if name.endswith('.data'))
+for size in (4096, 100, 0):
+    os.truncate(data, size)
+    run = t.run('show', 'instances', 'place-cut')
+    t.check(run.returncode == 3 and data in run.stderr and 'is cut short or damaged' in run.stderr, f'{size} bytes of the data file: they are cut, not uncounted', run)
+
+# nothing can be inserted into a static program: that is said before it runs
+if not subprocess.run(['gcc', '-static', '-O1', '-g', 'places.c', '-o', 'static'], capture_output=True).returncode:
+    for command in ('vprof', 'decan', 'trace', 'count'):
+        run = t.run(command, '-o', 'of-static', '--', './static')
+        t.check((run.returncode, run.stdout, run.stderr.count('\n')) == (125, '', 1) and 'is linked statically' in run.stderr and not os.path.exists('of-static'),
+                f'{command}: a static program is refused in one sentence', run)
+    rows = json.loads(t.run('structure', '-l', 'rewritable', '--function', 'hot', '--format', 'json', './static').stdout)['rows']
+    t.check(rows and not any(r['instances'] for r in rows) and all('statically' in r['why_not'] for r in rows), 'structure -l rewritable says so', rows)
+    rows = json.loads(t.run('structure', '-l', 'rewritable', '--function', 'hot', '--format', 'json', './places').stdout)['rows']
+    t.check(rows and all(r['instances'] for r in rows), 'and of the same program with a loader that it can be had', rows)
+else:
+    t.skip('static programs', 'there is no static C library')
 
 # real programs
 text = 'input.txt'
