@@ -474,8 +474,7 @@ static void add_measured(struct builder *b, const struct sn_variants_list *list,
 		const struct sn_variants *loop = &list->items[i];
 		const struct sn_variant_figure *figure = &loop->figures[v];
 
-		if (loop->exponent >= 0 || figure->state == SN_VARIANT_NOT_THERE ||
-		    isnan(figure->speedup))
+		if (loop->exponent >= 0 || !sn_variant_counts(loop, v))
 			continue;
 		basis_ns += b->profile->loops[loop->loop].exclusive.cpu_ns;
 		s.value[loop->loop] = part_spared(figure->speedup);

@@ -55,7 +55,7 @@ static void collect(const struct sn_variants_list *list, enum sn_decan_variant v
 			.cumulative_range = { NAN, NAN },
 		};
 
-		if (loop->exponent < 0 && f->state != SN_VARIANT_NOT_THERE && !isnan(f->speedup))
+		if (loop->exponent < 0 && sn_variant_counts(loop, variant))
 			sn_vec_push(&out->loops, new);
 	}
 	if (out->loops.count)

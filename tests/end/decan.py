@@ -1,5 +1,6 @@
 """Variants of loops run in their place: nothing of the program changes, and what bounds a loop is found."""
 import json
+import math
 import os
 import shutil
 import signal
@@ -328,6 +329,52 @@ t.check(all(few[v + '_state'] in ('weak', 'measured') or disturbed in few[v + '_
         'where instances are few ORIG and LS have them first', states(few))
 t.check(all(few[v + '_state'] == 'warm' and 0 < few[v + '_samples'] <= 4 or disturbed in few[v + '_state'] for v in ('fp', 'dl1', 'fes')),
         'the others share them, and are said to be warm', states(few), {v: few[v + '_samples'] for v in NAMES})
+
+# lists: there is no arithmetic to take away, and each load waits for the one before
+with open('chase.c', 'w') as f:
+    f.write(r'''
+#include <stdio.h>
+#include <stdlib.h>
+struct node { struct node *next; long rest[7]; };
+__attribute__((noinline, noclone, noipa)) struct node *by_count(struct node *p, long n) { for (long i = 0; i < n; i++) p = p->next; return p; }
+int main(void)
+{
+	enum { COUNT = 400 };
+	struct node *all = calloc(COUNT, sizeof(*all)), *p = all;
+	long order[COUNT];
+	for (long i = 0; i < COUNT; i++) order[i] = i;
+	for (long i = COUNT - 1; i; i--) { long k = i * 7919 % (i + 1), t = order[i]; order[i] = order[k]; order[k] = t; }
+	for (long i = 0; i < COUNT; i++) all[order[i]].next = &all[order[(i + 1) % COUNT]];
+	for (long k = 0; k < 300000; k++) p = by_count(p, COUNT);
+	printf("%td\n", p - all);
+}
+''')
+row = same('chase', t.compile(os.path.abspath('chase.c'), '-O2', '-g', output='./chase')).get('by_count', {})
+
+
+def ratio(v):
+    """What a variant takes of what ORIG takes, and the factor that its interval leaves open."""
+    half = [(row[u + '_high'] - row[u + '_low']) / 2 / row[u + '_cycles'] for u in ('orig', v)]
+    return row[v + '_cycles'] / row['orig_cycles'], math.exp(math.hypot(*half))
+
+
+t.check('no arithmetic' in row['arith_state'] and row['ls_samples'] and row['fes_samples'] and row['dl1_samples'], 'a list by count has LS, DL1 and FES', states(row))
+ls, ls_open = ratio('ls')
+fes, fes_open = ratio('fes')
+# what timings on a busy machine leave open decides nothing
+is_clear = ls / ls_open >= 0.9 and fes * fes_open < 0.9
+withheld = 'is not that loop' in row['orig_state']
+t.check(row['class'] == 'data' and row['latency_bound'] is not False if is_clear and not withheld else row['class'] in ('data', 'unknown'),
+        'where LS takes as long and what is left without loads does not, a list is bound by its data', row['class'], row['latency_bound'], ls, ls_open, fes, fes_open)
+t.check(row['dl1_speedup'] is None or row['dl1_speedup_high'] >= 1, 'data in first-level cache make no loop slower', row['dl1_speedup'], row['dl1_speedup_high'])
+# all who speak of a loop go by one rule
+for experiment in ('x-chase', 'far', 'x-few'):
+    top = t.show('loop', '#1', experiment=experiment)
+    by_id = {r['loop']: r for r in t.show('variants', '--all', experiment=experiment)['rows'] if r['bucket'] == 'all'}
+    found = [f for f in t.show('summary', experiment=experiment)['findings'] if top['label'] + ' ' in f['sentence'] and 'measured)' in f['sentence']]
+    gain = by_id.get(top['loop'], {}).get('dl1_speedup')
+    t.check(all(top['verdict'] == 'memory_bound' and gain for f in found) and (top['confidence'] == 'high' or not any(f['confidence'] == 'high' for f in found)),
+            f'{experiment}: the summary has no gain that the loop has not, and is no surer', found, top['verdict'], top['confidence'], gain)
 
 # nothing is written into a program's code, or a launcher starts it
 run = t.run('decan', '--keep-text', '-o', 'kept', '--', app)

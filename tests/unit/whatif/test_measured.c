@@ -40,9 +40,28 @@ static void measure(struct given *g, uint32_t loop, double coverage, double spee
 	for (int v = 0; v < SN_VARIANTS; v++)
 		row->figures[v] =
 			(struct sn_variant_figure){ .state = SN_VARIANT_NOT_THERE, .speedup = NAN };
+	row->figures[SN_VARIANT_ORIG].instance_cycles = 10000;
 	row->figures[SN_VARIANT_DL1] = (struct sn_variant_figure){ .state = SN_VARIANT_MEASURED,
 								   .speedup = speedup,
 								   .speedup_range = { low, high } };
+}
+
+static void find(struct given *g);
+
+/* As little as on the loop's page. */
+TEST(a_gain_of_short_instances_is_in_no_curve)
+{
+	struct given g;
+
+	begin(&g);
+	measure(&g, 3, 0.5, 2, 1.9, 2.1);
+	find(&g);
+	CHECK_INT(g.curve.loops.count, 1);
+	sn_measured_curve_free(&g.curve);
+	g.rows[0].figures[SN_VARIANT_ORIG].instance_cycles = 249;
+	find(&g);
+	CHECK_INT(g.curve.loops.count, 0);
+	sn_measured_curve_free(&g.curve);
 }
 
 static void find(struct given *g)
