@@ -257,6 +257,16 @@ sn_status sn_cli_loop_run_foresee(const struct sn_args *args, const struct sn_lo
 	return status;
 }
 
+/* A program that is not found is refused by who runs it. */
+static sn_status check_program(const struct sn_args *args, struct sn_error *err)
+{
+	struct sn_target target;
+
+	return sn_target_find(args->operands[0], &target, NULL) == SN_OK
+		       ? sn_target_check_insertable(&target, err)
+		       : SN_OK;
+}
+
 sn_status sn_cli_loop_run_of(const struct sn_args *args, const struct sn_loop_run *run,
 			     const struct sn_analysis *analysis, const char *unless_said,
 			     const char *into, struct sn_record_result *result,
@@ -265,8 +275,11 @@ sn_status sn_cli_loop_run_of(const struct sn_args *args, const struct sn_loop_ru
 	struct sn_loop_plans plans = { 0 };
 	uint64_t begin;
 	double begin_s;
-	sn_status status =
-		make_plans(args, run, analysis, unless_said, &plans, &result->exit_code, err);
+	sn_status status = check_program(args, err);
+
+	if (status == SN_OK)
+		status = make_plans(args, run, analysis, unless_said, &plans, &result->exit_code,
+				    err);
 
 	if (status != SN_OK)
 		return status;
@@ -283,16 +296,6 @@ sn_status sn_cli_loop_run_of(const struct sn_args *args, const struct sn_loop_ru
 		say_outcome(run, &plans, result);
 	sn_loop_plans_free(&plans);
 	return SN_OK;
-}
-
-/* A program that is not found is refused by who runs it. */
-static sn_status check_program(const struct sn_args *args, struct sn_error *err)
-{
-	struct sn_target target;
-
-	return sn_target_find(args->operands[0], &target, NULL) == SN_OK
-		       ? sn_target_check_insertable(&target, err)
-		       : SN_OK;
 }
 
 /* What can be said before anything has run. */

@@ -531,6 +531,8 @@ if not subprocess.run(['gcc', '-static', '-O1', '-g', 'places.c', '-o', 'static'
         run = t.run(command, '-o', 'of-static', '--', './static')
         t.check((run.returncode, run.stdout, run.stderr.count('\n')) == (125, '', 1) and 'is linked statically' in run.stderr and not os.path.exists('of-static'),
                 f'{command}: a static program is refused in one sentence', run)
+    run = t.run('run', '--level', '2', '-o', 'of-static', './static')
+    t.check(run.returncode == 0 and run.stderr.count('is linked statically') == 1 and not os.path.exists('of-static/instances'), 'sonde run has its samples, and no second run', run.stderr)
     rows = json.loads(t.run('structure', '-l', 'rewritable', '--function', 'hot', '--format', 'json', './static').stdout)['rows']
     t.check(rows and not any(r['instances'] for r in rows) and all('statically' in r['why_not'] for r in rows), 'structure -l rewritable says so', rows)
     rows = json.loads(t.run('structure', '-l', 'rewritable', '--function', 'hot', '--format', 'json', './places').stdout)['rows']
