@@ -59,21 +59,18 @@ static int decan_run(const struct sn_args *args)
 		.threads = threads_of(args)
 	};
 	struct sn_error err;
-	long long budget;
 	sn_status status = sn_cli_every(args, &run.every, &err);
 
 	if (status == SN_OK)
-		status = sn_args_integer(args, "budget", 20, &budget, &err);
-	if (status == SN_OK && (budget < 1 || budget > 1000))
-		status = sn_error_set(&err, SN_ERR_USAGE,
-				      "--budget takes percent of CPU time, from 1 to 1000");
+		status = sn_cli_budget(args, 20, 1000, &run.budget_percent, &err);
 	if (status == SN_OK)
 		status = read_variants(args, &run.variants, &err);
 	if (status != SN_OK) {
 		sn_error_print(&err);
 		return SN_EXIT_NOT_MEASURED;
 	}
-	run.budget_percent = run.every ? 0 : (uint32_t)budget;
+	if (run.every)
+		run.budget_percent = 0;
 	return sn_cli_loop_run(args, &run);
 }
 

@@ -396,3 +396,17 @@ sn_status sn_cli_every(const struct sn_args *args, uint32_t *every, struct sn_er
 		*every = (uint32_t)value;
 	return status;
 }
+
+sn_status sn_cli_budget(const struct sn_args *args, uint32_t otherwise, uint32_t most,
+			uint32_t *percent, struct sn_error *err)
+{
+	long long value;
+	sn_status status = sn_args_integer(args, "budget", otherwise, &value, err);
+
+	if (status == SN_OK && (value < 1 || value > most))
+		status = sn_error_set(err, SN_ERR_USAGE,
+				      "--budget takes percent of CPU time, from 1 to %u", most);
+	if (status == SN_OK)
+		*percent = (uint32_t)value;
+	return status;
+}

@@ -57,6 +57,9 @@ sn_status sn_cli_launch(const struct sn_args *args, const char *command, const c
 			const char *from, const char *into, int *code, struct sn_error *err);
 /** --every K; 0 without it. */
 sn_status sn_cli_every(const struct sn_args *args, uint32_t *every, struct sn_error *err);
+/** --budget, in percent of CPU time, from 1 to `most`; `otherwise` without it. SN_ERR_USAGE. */
+sn_status sn_cli_budget(const struct sn_args *args, uint32_t otherwise, uint32_t most,
+			uint32_t *percent, struct sn_error *err);
 
 /** The run with copies alone. `analysis` is the experiment's that says which loops are hot; `unless_said`
  * is the value of --loops without it; `into` is the folder of the new experiment (NULL: as the options

@@ -20,20 +20,16 @@ static int trace_run(const struct sn_args *args)
 				   .without_heap = sn_args_flag(args, "no-heap"),
 				   .is_one_of_nest = true };
 	struct sn_error err;
-	long long budget;
 	sn_status status = sn_cli_every(args, &run.every, &err);
 
 	if (status == SN_OK)
-		status = sn_args_integer(args, "budget", BUDGET_PERCENT, &budget, &err);
-	if (status == SN_OK && (budget < 1 || budget > BUDGET_MOST))
-		status = sn_error_set(&err, SN_ERR_USAGE,
-				      "--budget takes percent of CPU time, from 1 to %d",
-				      BUDGET_MOST);
+		status = sn_cli_budget(args, BUDGET_PERCENT, BUDGET_MOST, &run.budget_percent, &err);
 	if (status != SN_OK) {
 		sn_error_print(&err);
 		return SN_EXIT_NOT_MEASURED;
 	}
-	run.budget_percent = run.every ? 0 : (uint32_t)budget;
+	if (run.every)
+		run.budget_percent = 0;
 	return sn_cli_loop_run(args, &run);
 }
 

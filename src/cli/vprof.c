@@ -12,20 +12,14 @@ static int vprof_run(const struct sn_args *args)
 				   .needs_copies =
 					   "instances of loops, with their iterations and cycles" };
 	struct sn_error err;
-	long long budget;
 	sn_status status = sn_cli_every(args, &run.every, &err);
 
 	if (status == SN_OK)
-		status = sn_args_integer(args, "budget", BUDGET_PERCENT, &budget, &err);
-	if (status == SN_OK && (budget < 1 || budget > BUDGET_MOST))
-		status = sn_error_set(&err, SN_ERR_USAGE,
-				      "--budget takes percent of CPU time, from 1 to %d",
-				      BUDGET_MOST);
+		status = sn_cli_budget(args, BUDGET_PERCENT, BUDGET_MOST, &run.budget_percent, &err);
 	if (status != SN_OK) {
 		sn_error_print(&err);
 		return SN_EXIT_NOT_MEASURED;
 	}
-	run.budget_percent = (uint32_t)budget;
 	return sn_cli_loop_run(args, &run);
 }
 
