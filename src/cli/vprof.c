@@ -15,7 +15,8 @@ static int vprof_run(const struct sn_args *args)
 	sn_status status = sn_cli_every(args, &run.every, &err);
 
 	if (status == SN_OK)
-		status = sn_cli_budget(args, BUDGET_PERCENT, BUDGET_MOST, &run.budget_percent, &err);
+		status =
+			sn_cli_budget(args, BUDGET_PERCENT, BUDGET_MOST, &run.budget_percent, &err);
 	if (status != SN_OK) {
 		sn_error_print(&err);
 		return SN_EXIT_NOT_MEASURED;
