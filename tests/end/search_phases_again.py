@@ -84,7 +84,7 @@ def main():
     t.check(losses <= 1.1, 'no more is lost than there is', losses, told(found))
     found, done = search(t, app)
     reasons = [n['reason'] for n in found['not_measurable'] if "'variants', which" in n['reason'] or "'caches', which" in n['reason']]
-    t.check('start 2' not in done.stderr and reasons and all('with --phase a start of its own (--restarts)' in r for r in reasons),
+    t.check('start 2' not in done.stderr and reasons and all('needs a start of its own (--restarts 1)' in r for r in reasons),
             'without --restarts the program is started once, and what would help is said', done.stderr, reasons)
     found, done = search(t, app, '--restarts', '1', stdin=None, input='abc')
     t.check('no start for' in done.stderr and 'came by a pipe' in done.stderr and done.stderr.count('start read 3') == 1,

@@ -267,9 +267,11 @@ static double *accounted_find(struct adding *a)
 	for (uint32_t t = 0; t < threads; t++) {
 		double sum_s = 0;
 
-		for (uint8_t k = 0; k < SN_ACTIVITIES; k++)
-			sum_s += in_calls_of(a, t, k)->waited_s *
-				 share_without_cpu(in_calls_of(a, t, k));
+		for (int k = 0; k < SN_ACTIVITIES; k++) {
+			const struct in_calls *in = in_calls_of(a, t, (uint8_t)k);
+
+			sum_s += in->waited_s * share_without_cpu(in);
+		}
 		accounts_s[t] = sum_s > accounts_s[t] ? accounts_s[t] / sum_s : 1;
 	}
 	return accounts_s;
