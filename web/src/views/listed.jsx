@@ -42,13 +42,13 @@ function sorted(view, x, matcher, key, ascending) {
 const large = (words) => words.charAt(0).toUpperCase() + words.slice(1);
 const heading = (c) => large(c.title ?? c.key.replaceAll('_', ' '));
 
-// Columns share the room by their longest texts, so that short words leave it to names.
+// Columns share the room by their longest texts, so that short words leave it to names; the first, which names the row, has more.
 const longest = (texts, rows) => Math.min(40, Math.max(5, ...Array.from({ length: Math.min(rows, 1000) }, (_, i) => visible(texts.at(i)).length)));
-const roomOf = (length) => `minmax(${Math.min(8, length * .6 + 1.4).toFixed(1)}rem, ${length}fr)`;
+const roomOf = (length, most = 8) => `minmax(${Math.min(most, length * .6 + 1.4).toFixed(1)}rem, ${length}fr)`;
 
 // A column of `sonde show` with the numbers and texts of chunk x.
-const tableColumn = (c, x, query) => ({ key: c.key, title: heading(c), help: c.help ?? c.key, num: !isText(c),
-	width: isText(c) ? roomOf(longest(x[c.key], x.rows)) : c.kind === 'share' ? '9rem' : `${Math.max(7.4, heading(c).length * .58 + 2.6)}rem`, least: isText(c) ? 110 : 84, className: isText(c) ? 'mono' : '',
+const tableColumn = (c, x, query, n) => ({ key: c.key, title: heading(c), help: c.help ?? c.key, num: !isText(c),
+	width: isText(c) ? roomOf(longest(x[c.key], x.rows), n === 0 ? 14 : 8) : c.kind === 'share' ? '9rem' : `${Math.max(7.4, heading(c).length * .58 + 2.6)}rem`, least: isText(c) ? 110 : 84, className: isText(c) ? 'mono' : '',
 	render: isText(c) ? (i) => <Name text={x[c.key].at(i)} query={query} /> : c.kind === 'share' && x[c.key].every((v) => !(v > 1)) ? (i) => Number.isNaN(x[c.key][i]) ? '' : <Share part={x[c.key][i]} whole={1} /> : (i) => cell(c, x, i) });
 
 // Heading and meaning of a column that the page computes, as the view has them.
@@ -68,7 +68,7 @@ const Listed = (view) => ({ chunks, filter, matcher }) => {
 	const x = chunks['view-' + view.name];
 	const [key, ascending, order] = sortOf(filter.params, view.sort);
 	const rows = useMemo(() => sorted(view, x, matcher, key, ascending), [matcher, key, ascending]);
-	const columns = view.columns.map((c) => tableColumn(c, x, matcher));
+	const columns = view.columns.map((c, n) => tableColumn(c, x, matcher, n));
 	return <>
 		<Head title={visible(view.title)}>{visible(view.what)}</Head>
 		<section class="panel flush fill"><Table label={visible(view.what)} columns={columns} rows={rows} rowKey={(i) => i} empty={view.why_empty && large(visible(view.why_empty)) + '.'} {...order} />
