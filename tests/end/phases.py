@@ -177,10 +177,14 @@ int main(void)
 }
 ''', '-O1', '-g', '-fopenmp', output='./regions.app')
 os.environ.update(OMP_NUM_THREADS='2', OMP_WAIT_POLICY='active')
-t.run('record', '-o', 'regions', regions)
-t.run('phases', 'regions', '-i', '0.5', '--emit-heartbeats', 'regions.json')
-beats = json.load(open('regions.json'))['heartbeats']
-lines = [b['line'] for b in beats if '._omp_fn.' in b['linkage_name']]
+# where others have a CPU, a thread that spins may have most of the samples: then another recording tells
+for attempt in range(4):
+    t.run('record', '-o', f'regions{attempt}', regions)
+    t.run('phases', f'regions{attempt}', '-i', '0.5', '--emit-heartbeats', 'regions.json')
+    beats = json.load(open('regions.json'))['heartbeats']
+    lines = sorted(b['line'] for b in beats if '._omp_fn.' in b['linkage_name'])
+    if len(lines) == 2:
+        break
 t.check(len(lines) == 2 and 6 <= lines[0] <= 9 and 10 <= lines[1] <= 13 and all(b['function'] == 'main' for b in beats),
         'regions are parts of the main loop, by name and line', beats)
 t.equal(len({b['name'] for b in beats}), len(beats), 'each with a name of its own')
