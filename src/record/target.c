@@ -54,27 +54,36 @@ static void take_loader(const struct sn_file_view *view, const Elf64_Phdr *segme
 		memcpy(out, view->bytes + segment->p_offset, segment->p_filesz);
 }
 
+/* The first program header of a type, of a file that is at least as long as its header; false: there is none within it. */
+static bool segment_find(const struct sn_file_view *view, uint32_t type, Elf64_Phdr *out)
+{
+	const Elf64_Ehdr *header = (const void *)view->bytes;
+
+	for (unsigned i = 0; i < header->e_phnum; i++) {
+		uint64_t at = header->e_phoff + (uint64_t)i * header->e_phentsize;
+
+		if (at > view->length || view->length - at < sizeof(*out))
+			break;
+		memcpy(out, view->bytes + at, sizeof(*out));
+		if (out->p_type == type)
+			return true;
+	}
+	return false;
+}
+
 /* Whether an ELF file asks for a dynamic loader, whose path goes to `loader`. */
 static enum sn_target_kind elf_kind(const struct sn_file_view *view, char *loader, size_t size)
 {
 	const Elf64_Ehdr *header = (const void *)view->bytes;
+	Elf64_Phdr segment;
 
 	if (view->length < sizeof(*header) || header->e_ident[EI_CLASS] != ELFCLASS64 ||
 	    header->e_machine != EM_X86_64)
 		return SN_TARGET_FOREIGN;
-	for (unsigned i = 0; i < header->e_phnum; i++) {
-		uint64_t at = header->e_phoff + (uint64_t)i * header->e_phentsize;
-		Elf64_Phdr segment;
-
-		if (at > view->length || view->length - at < sizeof(segment))
-			break;
-		memcpy(&segment, view->bytes + at, sizeof(segment));
-		if (segment.p_type == PT_INTERP) {
-			take_loader(view, &segment, loader, size);
-			return SN_TARGET_DYNAMIC;
-		}
-	}
-	return SN_TARGET_STATIC;
+	if (!segment_find(view, PT_INTERP, &segment))
+		return SN_TARGET_STATIC;
+	take_loader(view, &segment, loader, size);
+	return SN_TARGET_DYNAMIC;
 }
 
 static bool is_pie(const struct sn_file_view *view, const Elf64_Phdr *dynamic)
@@ -96,20 +105,13 @@ static bool is_pie(const struct sn_file_view *view, const Elf64_Phdr *dynamic)
 static bool is_program(const struct sn_file_view *view)
 {
 	const Elf64_Ehdr *header = (const void *)view->bytes;
+	Elf64_Phdr segment;
 
+	if (view->length < sizeof(*header))
+		return false;
 	if (header->e_type != ET_DYN)
 		return header->e_type == ET_EXEC;
-	for (unsigned i = 0; i < header->e_phnum; i++) {
-		uint64_t at = header->e_phoff + (uint64_t)i * header->e_phentsize;
-		Elf64_Phdr segment;
-
-		if (at > view->length || view->length - at < sizeof(segment))
-			break;
-		memcpy(&segment, view->bytes + at, sizeof(segment));
-		if (segment.p_type == PT_DYNAMIC)
-			return is_pie(view, &segment);
-	}
-	return false;
+	return segment_find(view, PT_DYNAMIC, &segment) && is_pie(view, &segment);
 }
 
 /* Whether a file is a program, and (if asked) one of this kind. */
