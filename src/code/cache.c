@@ -106,6 +106,7 @@ static sn_status open_live(struct sn_module_code *code, const char *path,
 
 	own.on_demand = on_demand;
 	own.unpacked_folder = code->folder.length ? code->folder.chars : NULL;
+	own.keeps_nothing = !code->cached;
 	status = sn_image_open(path, &own, &code->image, err);
 	if (status == SN_OK)
 		status = sn_structure_open(code->image, &code->live, err);

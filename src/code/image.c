@@ -258,6 +258,7 @@ static sn_status image_read(struct sn_image *image, const void *bytes, size_t le
 
 	if (status != SN_OK)
 		return status;
+	image->keeps_nothing = options && options->keeps_nothing;
 	if (options && options->unpacked_folder)
 		image->unpacked_folder = sn_arena_strdup(&image->arena, options->unpacked_folder);
 	read_sections(image);
@@ -678,7 +679,7 @@ static Elf *unpacked_elf(struct sn_image *image, const struct sn_elf_view *elf)
 	if (!image->unpacked_folder)
 		return NULL;
 	if (sn_unpacked_open(elf, sn_image_debug_state(image), image->unpacked_folder, image->id,
-			     &image->unpacked)) {
+			     !image->keeps_nothing, &image->unpacked)) {
 		elf_version(EV_CURRENT);
 		handle = elf_memory((char *)(uintptr_t)image->unpacked.bytes,
 				    image->unpacked.length);

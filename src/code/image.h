@@ -36,6 +36,8 @@ struct sn_image_options {
 	bool on_demand;
 	/** Where debug sections are kept that had to be unpacked (unpacked.h); NULL: nowhere. */
 	const char *unpacked_folder;
+	/** Only read what is kept there: of a module that is met for the first time nothing is kept. */
+	bool keeps_nothing;
 };
 
 /** Opens an ELF file. `options` may be NULL. SN_ERR_UNSUPPORTED: ELF, but 32-bit, big-endian or

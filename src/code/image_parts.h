@@ -92,6 +92,7 @@ struct sn_image {
 	Dwarf *dwarf, *alt_dwarf;
 	void *dwarf_copy, *alt_copy; /* bytes of elves that could not be used in place */
 	const char *unpacked_folder;
+	bool keeps_nothing;
 	struct sn_file_view unpacked; /* what libdw reads instead of packed sections */
 	bool is_dwarf_tried;
 };

@@ -34,6 +34,19 @@ static bool has_cold(const uint8_t *strings, size_t length)
 	return false;
 }
 
+/* As sn_symbol_class, without a look at a name that is sure to be one: names of a large library are in a thousand
+ * pages. A table may be damaged so that such a name is empty; who reads the entry leaves it out. */
+static enum symbol_class class_of(const struct sn_image *image, const struct symbol_table *table,
+				  const Elf64_Sym *symbol)
+{
+	const char *name = "?";
+
+	if (ELF64_ST_TYPE(symbol->st_info) == STT_NOTYPE || !symbol->st_name ||
+	    symbol->st_name >= table->strings_length)
+		name = sn_elf_string(table->strings, table->strings_length, symbol->st_name);
+	return sn_symbol_class(image, symbol, name);
+}
+
 struct building {
 	struct sn_image *image;
 	SN_VEC(struct name_entry) code;
@@ -48,15 +61,16 @@ static void add_table(struct building *b, uint32_t number)
 
 	for (size_t i = 0; i < table->count; i++) {
 		Elf64_Sym symbol;
-		const char *name = sn_symbol_table_get(table, i, &symbol);
 		enum symbol_class class;
-		uint64_t size = symbol.st_size;
+		uint64_t size;
 
+		memcpy(&symbol, table->bytes + i * sizeof(symbol), sizeof(symbol));
+		size = symbol.st_size;
 		if (ELF64_ST_TYPE(symbol.st_info) == STT_FILE) {
-			file = *name ? (uint32_t)i : 0;
+			file = *sn_symbol_table_get(table, i, &symbol) ? (uint32_t)i : 0;
 			continue;
 		}
-		class = sn_symbol_class(b->image, &symbol, name);
+		class = class_of(b->image, table, &symbol);
 		if (size > UINT64_MAX - symbol.st_value || !size)
 			size = 1;
 		entry.link_addr = symbol.st_value;
@@ -192,7 +206,7 @@ void sn_image_keep(const struct sn_image *image, const struct sn_kept_kind *of, 
 	struct sn_text path = { 0 };
 	uint64_t state;
 
-	if (kept_place(image, of, &path, &state))
+	if (!image->keeps_nothing && kept_place(image, of, &path, &state))
 		sn_kept_write(image->unpacked_folder, path.chars, of, state, bytes, length);
 	sn_text_free(&path);
 }

@@ -158,7 +158,7 @@ void sn_units_read(struct sn_image *image, struct units *out)
 	}
 	if (!path.length || !read_kept(path.chars, state, out)) {
 		read_dwarf(dwarf, out);
-		if (path.length && out->all.count >= UNITS_KEPT_LEAST)
+		if (path.length && !image->keeps_nothing && out->all.count >= UNITS_KEPT_LEAST)
 			keep(out, image->unpacked_folder, path.chars, state);
 	}
 	sn_text_free(&path);

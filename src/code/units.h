@@ -29,7 +29,7 @@ struct units {
 };
 
 /** The units of sn_image_dwarf, without those of types. Of a file with many they come from the cache, if the
- * image has one (options' unpacked_folder), and are left there. */
+ * image has one (options' unpacked_folder), and are left there unless it keeps nothing. */
 void sn_units_read(struct sn_image *image, struct units *out);
 void sn_units_free(struct units *units);
 /** The unit around an address, or -1. */

@@ -13,9 +13,9 @@
 /** An ELF file that has the sections of `elf` from which lines and inlined subroutines are read, none
  * packed. It is taken from `folder` if it stands there whole, under the module's `id`, and was made in
  * the same `state` (a hash of what tells the file behind `elf` from others: path, size, time). Else it is made,
- * and kept there if that can be written. False if nothing is packed, or it cannot be unpacked: read
+ * and if `is_to_keep` it is kept there, where that can be written. False if nothing is packed, or it cannot be unpacked: read
  * `elf` itself then. The caller unmaps. */
 bool sn_unpacked_open(const struct sn_elf_view *elf, uint64_t state, const char *folder,
-		      const char *id, struct sn_file_view *out);
+		      const char *id, bool is_to_keep, struct sn_file_view *out);
 
 #endif

@@ -42,9 +42,10 @@ static void clean(void)
 }
 
 /* The line of looked_at, found with debug sections kept in `kept`. */
-static uint32_t line_found(const char *kept)
+static uint32_t line_found_with(const char *kept, bool keeps_nothing)
 {
-	struct sn_image_options options = { .unpacked_folder = kept };
+	struct sn_image_options options = { .unpacked_folder = kept,
+					    .keeps_nothing = keeps_nothing };
 	struct sn_structure *structure;
 	struct sn_image *image;
 	uint32_t line = 0;
@@ -62,6 +63,11 @@ static uint32_t line_found(const char *kept)
 	sn_structure_free(structure);
 	sn_image_free(image);
 	return line;
+}
+
+static uint32_t line_found(const char *kept)
+{
+	return line_found_with(kept, false);
 }
 
 /* The one file of a kind in a folder. */
@@ -117,6 +123,8 @@ TEST(kept_sections_give_the_same_lines_and_damage_is_seen)
 	}
 	snprintf(kept, sizeof(kept), "%s/kept", folder);
 	CHECK_INT(line_found(NULL), LINE);
+	CHECK_INT(line_found_with(kept, true), LINE);
+	CHECK(access(kept, F_OK) != 0);
 	CHECK_INT(line_found(kept), LINE);
 	path_of_kept(kept, "debug", path, sizeof(path));
 	check_damage(kept, path);
@@ -133,6 +141,8 @@ TEST(kept_units_give_the_same_lines_and_damage_is_seen)
 	snprintf(program, sizeof(program), "/proc/self/exe");
 	snprintf(kept, sizeof(kept), "%s/kept", folder);
 	CHECK_INT(line_found(NULL), LINE);
+	CHECK_INT(line_found_with(kept, true), LINE);
+	CHECK(access(kept, F_OK) != 0);
 	CHECK_INT(line_found(kept), LINE);
 	path_of_kept(kept, "units", path, sizeof(path));
 	check_damage(kept, path);
@@ -151,10 +161,10 @@ TEST(another_state_is_made_anew)
 	}
 	REQUIRE(sn_file_map(program, &file, NULL) == SN_OK);
 	REQUIRE(sn_elf_view_open(file.bytes, file.length, program, &elf, NULL) == SN_OK);
-	CHECK(sn_unpacked_open(&elf, 1, folder, "x", &views[0]) && !views[0].is_mapped);
+	CHECK(sn_unpacked_open(&elf, 1, folder, "x", true, &views[0]) && !views[0].is_mapped);
 	sn_file_unmap(&views[0]);
-	CHECK(sn_unpacked_open(&elf, 1, folder, "x", &views[0]) && views[0].is_mapped);
-	CHECK(sn_unpacked_open(&elf, 2, folder, "x", &views[1]) && !views[1].is_mapped);
+	CHECK(sn_unpacked_open(&elf, 1, folder, "x", true, &views[0]) && views[0].is_mapped);
+	CHECK(sn_unpacked_open(&elf, 2, folder, "x", true, &views[1]) && !views[1].is_mapped);
 	sn_file_unmap(&views[0]);
 	sn_file_unmap(&views[1]);
 	sn_elf_view_close(&elf);
