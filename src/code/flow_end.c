@@ -10,11 +10,7 @@
 #include "base/vec.h"
 #include "unwind/insn.h"
 
-enum {
-	STRETCH_MAX = 1 << 18,	    /* bytes told apart at once */
-	INSTRUCTIONS_MAX = 1 << 22, /* decoded for one image: 0.1 s, 16 MB of code */
-	HOLE_MAX = 1024,	    /* bytes inside of a function that nothing seems to reach */
-};
+enum { HOLE_MAX = 1024 /* bytes inside of a function that nothing seems to reach */ };
 
 /* What is known of the instruction that begins at a byte. */
 struct met {
@@ -41,12 +37,12 @@ struct sn_flow_stretch *sn_flow_stretch_new(const struct sn_image *image, uint64
 	const uint8_t *bytes = sn_image_bytes(image, start, &available);
 	struct sn_flow_stretch *s;
 
-	if (!bytes || end <= start || *used >= INSTRUCTIONS_MAX)
+	if (!bytes || end <= start || *used >= SN_FLOW_INSTRUCTIONS_MAX)
 		return NULL;
 	if (end - start > available)
 		end = start + available;
-	if (end - start > STRETCH_MAX)
-		end = start + STRETCH_MAX;
+	if (end - start > SN_FLOW_STRETCH_MAX)
+		end = start + SN_FLOW_STRETCH_MAX;
 	s = sn_alloc(sizeof(*s));
 	*s = (struct sn_flow_stretch){ .bytes = bytes, .start = start, .end = end, .used = used };
 	s->met = sn_alloc_zeroed(end - start, sizeof(*s->met));
@@ -103,7 +99,7 @@ static void run(struct sn_flow_stretch *s, uint64_t at)
 	struct met *met;
 
 	while ((met = met_at(s, at)) && met->walk != s->walk) {
-		if (*s->used >= INSTRUCTIONS_MAX || !decode(s, at, &insn)) {
+		if (*s->used >= SN_FLOW_INSTRUCTIONS_MAX || !decode(s, at, &insn)) {
 			s->is_broken = true;
 			return;
 		}
@@ -179,5 +175,5 @@ bool sn_flow_is_end(const struct sn_flow_stretch *s, uint64_t at)
 
 bool sn_flow_is_near_end(const struct sn_flow_stretch *s, uint64_t at)
 {
-	return at >= s->end || at - s->start > STRETCH_MAX / 2;
+	return at >= s->end || at - s->start > SN_FLOW_STRETCH_MAX / 2;
 }

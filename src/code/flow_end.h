@@ -11,6 +11,11 @@
 
 #include "code/image.h"
 
+enum {
+	SN_FLOW_STRETCH_MAX = 1 << 18,	    /**< bytes told apart at once */
+	SN_FLOW_INSTRUCTIONS_MAX = 1 << 22, /**< decoded for one image: 0.1 s, 16 MB of code */
+};
+
 struct sn_flow_stretch;
 
 /** Code from `start` to `end`, or as much of it as is looked at together. NULL: too much was

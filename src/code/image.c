@@ -524,8 +524,7 @@ const struct sn_symbol *sn_image_data_symbols(const struct sn_image *image, size
 	return image->data.items;
 }
 
-/* The index of the first item of a sorted array whose address is above. */
-static size_t symbol_above(const struct sn_symbol *items, size_t count, uint64_t link_addr)
+size_t sn_symbol_above(const struct sn_symbol *items, size_t count, uint64_t link_addr)
 {
 	size_t low = 0, high = count;
 
@@ -548,7 +547,7 @@ bool sn_image_data_symbol_before(const struct sn_image *image, uint64_t link_add
 	size_t end;
 
 	if (!sn_image_is_on_demand(image)) {
-		end = symbol_above(image->data.items, image->data.count, link_addr);
+		end = sn_symbol_above(image->data.items, image->data.count, link_addr);
 		if (end)
 			*found = image->data.items[end - 1];
 		return end > 0;
@@ -601,7 +600,7 @@ void sn_image_plt_span(const struct sn_image *image, uint64_t *first, uint64_t *
 
 const struct sn_symbol *sn_image_symbol_at(const struct sn_image *image, uint64_t link_addr)
 {
-	size_t above = symbol_above(image->symbols.items, image->symbols.count, link_addr);
+	size_t above = sn_symbol_above(image->symbols.items, image->symbols.count, link_addr);
 	const struct sn_symbol *symbol = above ? &image->symbols.items[above - 1] : NULL;
 
 	if (symbol && link_addr - symbol->link_addr < symbol->size_bytes)

@@ -175,10 +175,21 @@ struct symbol_window {
 	size_t fde_count;
 	const struct sn_section *sections; /* the parts of sections that belong to it */
 	size_t section_count;
-	uint64_t end;			  /* of its last section */
+	uint64_t end; /* of its last section */
+	bool is_part; /* of a large stretch that nothing names: sn_image_gap_cut */
 	SN_VEC(struct sn_symbol) symbols; /* the result */
 };
 void sn_image_make_symbols(struct sn_image *image, struct symbol_window *window);
+
+/** Large stretches of code that nothing names are taken apart in parts of about this size. */
+enum { SN_GAP_PART_BYTES = 1 << 18 };
+/** The first place above `after_addr` where such a part begins: within each multiple of that size
+ * the first address at a multiple of 16 that int3 fills up to, as compilers and linkers do between
+ * functions. `end`: there is none below it. */
+uint64_t sn_image_gap_cut(const struct sn_image *image, uint64_t after_addr, uint64_t end);
+
+/** The index of the first item of a sorted array whose address is above. */
+size_t sn_symbol_above(const struct sn_symbol *items, size_t count, uint64_t link_addr);
 
 /** nearby.c: the symbol around an address of an image that is read on demand, or NULL. It is valid
  * until the next is asked for. */

@@ -339,7 +339,8 @@ static void push_gap(struct making *m, const char *after, uint64_t at, uint64_t 
 
 /* What nothing names, cut into what is reached from one entry each. Entries are at multiples of 16:
  * what lies before the next one (cases of jump tables, constants) is left to the code before. */
-static void add_gap(struct making *m, const char *after, uint64_t at, uint64_t end)
+static void add_gap_part(struct making *m, const char *after, uint64_t at, uint64_t end,
+			 uint32_t *used)
 {
 	enum { ENTRY_ALIGNMENT = 16, LEAST_BYTES = 32 };
 	uint64_t from = skip_padding(m->image, at, end), own = from;
@@ -350,8 +351,7 @@ static void add_gap(struct making *m, const char *after, uint64_t at, uint64_t e
 
 		if (!stretch || sn_flow_is_near_end(stretch, at)) {
 			sn_flow_stretch_free(stretch);
-			stretch = sn_flow_stretch_new(m->image, at, end,
-						      &m->image->flow_instructions);
+			stretch = sn_flow_stretch_new(m->image, at, end, used);
 		}
 		if (!stretch)
 			break;
@@ -368,6 +368,47 @@ static void add_gap(struct making *m, const char *after, uint64_t at, uint64_t e
 	sn_flow_stretch_free(stretch);
 	if (from < end)
 		push_gap(m, after, from, end);
+}
+
+uint64_t sn_image_gap_cut(const struct sn_image *image, uint64_t after_addr, uint64_t end)
+{
+	enum { ALIGNMENT = 16, FILL = 3, INT3 = 0xcc };
+
+	for (uint64_t part = after_addr / SN_GAP_PART_BYTES * SN_GAP_PART_BYTES; part < end;
+	     part += SN_GAP_PART_BYTES) {
+		size_t available;
+		const uint8_t *bytes = sn_image_bytes(image, part, &available);
+
+		for (size_t at = ALIGNMENT; bytes && at < SN_GAP_PART_BYTES && at < available;
+		     at += ALIGNMENT) {
+			const uint8_t *here = bytes + at;
+
+			if (here[0] == INT3 || here[-1] != INT3 || here[-2] != INT3 ||
+			    here[-FILL] != INT3)
+				continue;
+			if (part + at > after_addr && part + at < end)
+				return part + at;
+			break;
+		}
+	}
+	return end;
+}
+
+/* A large gap in parts, so that each has its own share of what is decoded, and the symbols of one
+ * do not depend on the others. */
+static void add_gap(struct making *m, const char *after, uint64_t at, uint64_t end)
+{
+	uint64_t cut = sn_image_gap_cut(m->image, at, end);
+
+	if (cut == end && !m->window->is_part) {
+		add_gap_part(m, after, at, end, &m->image->flow_instructions);
+		return;
+	}
+	for (; at < end; at = cut, cut = sn_image_gap_cut(m->image, at, end), after = NULL) {
+		uint32_t used = SN_FLOW_INSTRUCTIONS_MAX - SN_FLOW_INSTRUCTIONS_MAX / 8;
+
+		add_gap_part(m, after, at, cut, &used);
+	}
 }
 
 static int by_place(const void *a, const void *b)

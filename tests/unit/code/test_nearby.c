@@ -22,6 +22,15 @@ __asm__(".text\n.altmacro\n.macro many number\n"
 	".endm\n.set many_next, 0\n.rept 5000\nmany %many_next\n.set many_next, many_next + 1\n.endr\n"
 	".noaltmacro\n");
 
+/* Functions that nothing names, in more than two parts of sn_image_gap_cut. */
+enum { UNNAMED = 40000 };
+extern const uint8_t unnamed_first[], unnamed_end[];
+__asm__(".text\n.type unnamed_first, @function\n.globl unnamed_first, unnamed_end\n"
+	"unnamed_first: ret\n.size unnamed_first, .-unnamed_first\n.p2align 4, 0xcc\n"
+	".rept 40000\npush %rbp\nmov %rsp, %rbp\ntest %edi, %edi\nje 1f\nadd $77, %rax\n"
+	"1: pop %rbp\nret\nint3\nint3\nint3\n.p2align 4, 0xcc\n.endr\n"
+	".type unnamed_end, @function\nunnamed_end: ret\n.size unnamed_end, .-unnamed_end\n");
+
 static bool same_text(const char *a, const char *b)
 {
 	return a == b || (a && b && !strcmp(a, b));
@@ -177,6 +186,41 @@ TEST(symbols_and_functions_are_those_of_the_whole_file)
 	for (const char *const *more = (const char *const[]){ "/bin/sh", "/usr/bin/python3", NULL };
 	     *more; more++)
 		compare(*more, 300);
+}
+
+TEST(code_that_nothing_names_is_read_in_parts)
+{
+	struct pair p = { 0 };
+	const struct sn_symbol *first;
+	uint64_t begin = 0, end;
+	unsigned wrong = 0, in_whole = 0;
+	size_t count, made;
+
+	state = 3;
+	REQUIRE(pair_open("/proc/self/exe", &p));
+	first = sn_image_symbol_named(p.images[0], "unnamed_first");
+	REQUIRE(first);
+	begin = first->link_addr;
+	end = begin + (uint64_t)(unnamed_end - unnamed_first);
+	sn_image_symbols(p.images[1], &made);
+	for (unsigned i = 0; i < 2000; i++) {
+		uint64_t at = begin + any(end - begin);
+
+		wrong += !same_symbol(sn_image_symbol_at(p.images[0], at),
+				      sn_image_symbol_at(p.images[1], at));
+		if (!i) { /* one address has its part read, not all */
+			sn_image_symbols(p.images[1], &count);
+			CHECK(count > made && count - made < UNNAMED / 2);
+		}
+	}
+	CHECK_INT(wrong, 0);
+	for (uint64_t at = begin; at < end; at++) {
+		const struct sn_symbol *symbol = sn_image_symbol_at(p.images[0], at);
+
+		in_whole += symbol && symbol->link_addr == at && symbol->kind == SN_SYMBOL_GAP;
+	}
+	CHECK_INT(in_whole, UNNAMED);
+	pair_free(&p);
 }
 
 static void *bytes_of(const char *path, size_t *length)
