@@ -539,7 +539,7 @@ static void process_handed(struct sn_replay *replay, const struct sn_profile *pr
 		const struct sn_access_window *window = replay->plays[w];
 		bool is_new;
 
-		if (e->threads.items[window->thread].process != process || !replay->plays[w])
+		if (!window || e->threads.items[window->thread].process != process)
 			continue;
 		sn_map_put(&threads, window->thread, &is_new);
 		thread_count += is_new;

@@ -259,6 +259,25 @@ TEST(what_could_have_moved_is_named_where_nothing_was_seen_to)
 	end(replay);
 }
 
+/* Windows that the part has no room for are not there. */
+TEST(what_was_not_replayed_is_not_handed_on)
+{
+	struct sn_replay *replay;
+	struct sn_replay_handed handed;
+
+	begin(1);
+	for (uint64_t i = 0; i < 5; i++)
+		window(0, i, (int64_t)i * 100, (int64_t)i * 100 + 50, walk((i + 1) << 20));
+	fixture_profile(&f, NULL);
+	replay = sn_replay_new(f.profile, &config, LINES);
+	CHECK(replay->windows < 5);
+	sn_replay_handed_find(replay, f.profile, &handed);
+	CHECK_INT(handed.threads, 1);
+	CHECK_INT(handed.lines, 0);
+	sn_replay_handed_free(&handed);
+	end(replay);
+}
+
 TEST(what_a_thread_alone_used_is_not_handed_on)
 {
 	struct sn_replay *replay;
