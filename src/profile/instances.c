@@ -282,6 +282,12 @@ static void find(const struct sn_profile *profile, bool is_by_thread, struct sn_
 	sn_map_free(&finder.place);
 }
 
+void sn_instance_bucket_name(int exponent, struct sn_text *out)
+{
+	sn_text_addf(out, "%.*f-%.*f", exponent < 0 ? -exponent : 0, ldexp(1, exponent),
+		     exponent < -1 ? -exponent - 1 : 0, ldexp(1, exponent + 1));
+}
+
 void sn_instances_find(const struct sn_profile *profile, struct sn_instances_list *out)
 {
 	find(profile, false, out);

@@ -4,6 +4,7 @@
 #ifndef SN_PROFILE_INSTANCES_H
 #define SN_PROFILE_INSTANCES_H
 
+#include "base/text.h"
 #include "profile/profile.h"
 
 /** A timed instance, and where. */
@@ -58,6 +59,9 @@ static inline bool sn_instances_have_iterations(const struct sn_instance_bucket 
 {
 	return bucket->kept_count && !bucket->holds_others;
 }
+
+/** "0.5-1": cycles an iteration, from and up to. */
+void sn_instance_bucket_name(int exponent, struct sn_text *out);
 
 /** Of the threads that pass the profile's filter; where another run of the program counted
  * (profile/companions.h), of all its threads. */

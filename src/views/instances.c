@@ -209,8 +209,7 @@ static void bucket_name(struct sn_table *table, int exponent)
 {
 	struct sn_text text = { 0 };
 
-	sn_text_addf(&text, "%.*f-%.*f", exponent < 0 ? -exponent : 0, ldexp(1, exponent),
-		     exponent < -1 ? -exponent - 1 : 0, ldexp(1, exponent + 1));
+	sn_instance_bucket_name(exponent, &text);
 	sn_table_set_text(table, I_BUCKET, text.chars);
 	sn_text_free(&text);
 }

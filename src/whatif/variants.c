@@ -629,6 +629,7 @@ void sn_variants_refer(struct sn_variants *variants, double ref_cycles, uint64_t
 		hypot(2 / sqrt((double)samples), half_width(&variants->figures[SN_VARIANT_ORIG]));
 
 	variants->ref_cycles = ref_cycles;
+	variants->ref_samples = samples;
 	variants->copy_bias = variants->figures[SN_VARIANT_ORIG].cycles / ref_cycles;
 	if (!(log(apart_of(variants)) > log(BIAS_TRUSTED) + doubt))
 		return;
@@ -692,6 +693,7 @@ static void refer(const struct sn_profile *profile, const struct sn_untouched *u
 		return;
 	}
 	row->ref_cycles = cycles;
+	row->ref_samples = before->samples;
 	row->copy_bias = row->figures[SN_VARIANT_ORIG].cycles / cycles;
 }
 

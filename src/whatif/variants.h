@@ -99,7 +99,8 @@ struct sn_variants {
 	/* Of a whole loop, NaN: not known. Cycles an iteration of the loop where it ran as it is (by the samples of the
 	 * run before), and ORIG by them. */
 	double ref_cycles, copy_bias;
-	double dl1_per_cqa; /* DL1 by what the static model says of data in first-level cache */
+	uint64_t ref_samples; /* behind ref_cycles; 0: they are not known */
+	double dl1_per_cqa;   /* DL1 by what the static model says of data in first-level cache */
 	unsigned
 		pf_lines; /* so many lines (or iterations of longer steps) ahead PF prefetches; 0: not timed */
 	double fp_per_cqa; /* FP (or ARITH) by what it says of the loop without loads and stores */

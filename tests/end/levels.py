@@ -2,6 +2,7 @@
 import json
 import os
 
+import browser
 from sonde_test import Test
 
 t = Test()
@@ -103,6 +104,45 @@ lows = [a['program_speedup_low'] or 0 for a in page['advice']]
 t.equal(lows, sorted(lows, reverse=True), 'what the program gains for sure comes first')
 text = t.run('show', 'loop', mix['loop'], 'three').stdout
 t.check(page['sentence'].split(':')[0][:40] in text and 'evidence:' in text, 'in text, too', text[:800])
+
+# drawn on the page: variants as bars with intervals, buckets of instances, objects of data, the program's gain over loops
+varied = next(r for r in t.show('variants', '--all', experiment='three')['rows'] if r['bucket'] == 'all' and r['loop'] == innermost['loop'])
+names = [v for v in ('orig', 'ls', 'fp', 'arith', 'dl1', 'fes', 'pf') if varied[v + '_cycles'] is not None]
+ranged = [v for v in names if varied[v + '_low'] is not None and varied[v + '_low'] < varied[v + '_high']]
+buckets = {r['bucket'] for r in t.show('instances', '--all', experiment='three')['rows'] if r['loop'] == innermost['loop']}
+data = {r['object'] for r in t.show('caches', experiment='three')['rows'] if r['loop'] == innermost['loop'] and r['level'] == 'L1'}
+curves = {v: t.show('whatif', v, experiment='three') for v in ('dl1', 'ls', 'fp', 'arith', 'pf')}
+if not browser.find():
+    t.skip('what was measured is drawn on the page', 'there is no browser')
+else:
+    with browser.Browser() as chromium:
+        page = chromium.open('file://' + os.path.abspath('three/report.html') + '#/loop/' + innermost['loop'])
+        for width in (1400, 800):
+            page.size(width, 1600)
+            page.wait("document.querySelector('.measured') && document.querySelector('.data')")
+            drawn = page.evaluate("""[...document.querySelectorAll('.measured table')].map((table) => [...table.querySelectorAll('tbody tr')].map((row) =>
+                [row.cells[0].textContent, (row.querySelector('.bar i')?.getBoundingClientRect().width ?? 0) > 0, !!row.querySelector('.bar b')]))""")
+            bars = {name: (bar, interval) for name, bar, interval in drawn[0]}
+            t.check(all(bars[v.upper()][0] for v in names), f'each variant that was timed is a bar at {width} pixels', bars, names)
+            t.equal([v for v in names if bars[v.upper()][1]], ranged, 'with its interval where it has one')
+            t.check({'static model', 'ORIG', 'LS', 'FP', 'ARITH', 'DL1', 'FES', 'PF'} <= set(bars), 'all variants and the model are there', bars)
+            t.check(buckets <= {row[0] for row in drawn[1]}, 'buckets of instances are', drawn[1], buckets)
+            t.equal(set(page.evaluate("[...document.querySelectorAll('.data tbody tr')].map((row) => row.cells[0].textContent)")), data, 'the data that it uses are')
+            line = page.evaluate("document.querySelector('.measured .legend').textContent")
+            t.check(all(word in line for word in ('static', 'sampled', 'differential')), 'three kinds of evidence stand in one line', line)
+            t.check(page.evaluate('document.documentElement.scrollWidth <= innerWidth'), 'nothing is wider than the page')
+        told = {v['variant']: v for v in page.evaluate("JSON.parse(document.getElementById('toc').textContent).measured")}
+        t.equal({v: (told[v]['loops'], told[v]['loops_for_80_percent']) for v in told},
+                {v: (c['loops'], c['loops_for_80_percent']) for v, c in curves.items() if c['loops']}, 'the page has the curves of show whatif')
+        t.check(all(abs(told[v]['speedup'] - curves[v]['speedup']) < 1e-9 for v in told), 'with the same gain')
+        t.equal(page.errors, [], 'the page has no errors')
+        t.run('vprof', '-q', '--from', 'three', '--loops', 'all', '-o', 'who', '--', app, TIMES, 7, stdin=None, input='abc')
+        t.run('report', '-o', 'who.html', 'who')
+        page = chromium.open('file://' + os.path.abspath('who.html') + '#/loop/' + mix['loop'])
+        page.wait("document.querySelector('.measured')")
+        t.check('‹ main' in page.evaluate("document.querySelector('.measured table').textContent"), 'who came to the loop stands at its bucket')
+        t.equal(page.errors, [], 'without errors, too')
+        runs()
 
 # what is there is not measured again, and a filter leaves it alone
 run = t.run('analyze', '--level', '2', '--from', 'three', '--', app, TIMES, 7)

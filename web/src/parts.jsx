@@ -39,8 +39,11 @@ export function Share({ part, whole }) {
 	return <Bar share={share}>{percent(share)}</Bar>;
 }
 
-// A bar beside the words that it draws, which have so much room.
-export const Bar = ({ share, room = '4.4rem', children, style }) => <div class="bar"><i style={{ width: `calc((100% - ${room}) * ${share > 0 ? Math.min(1, share) : 0})`, ...style }} /><span>{children}</span></div>;
+// A bar beside the words that it draws, which have so much room; low and high are the ends of its interval.
+export function Bar({ share, room = '4.4rem', children, style, low, high }) {
+	const long = (v) => `calc((100% - ${room}) * ${v > 0 ? Math.min(1, v) : 0})`;
+	return <div class="bar"><i style={{ width: long(share), ...style }} />{high > low && low < 1 && <b style={{ left: long(low), width: long(Math.min(1, high) - low) }} />}<span>{children}</span></div>;
+}
 
 // Of a function.
 export const Times = ({ agg, f }) => [['exclusive', agg.funcExcl], ['inclusive', agg.funcIncl]].map(([word, { [f]: ns }], i) => `${i ? ' · ' : ''}${word} ${seconds(ns)} (${percent(agg.total > 0 ? ns / agg.total : 0)})`);

@@ -270,6 +270,7 @@ static void add_run(struct sn_json *json, const struct sn_report *report)
 	sn_json_member_double(json, "asked_hz", report->asked_hz);
 	sn_json_member_string(json, "machine", report->machine ? report->machine->name : NULL);
 	sn_report_write_whatif(report, json);
+	sn_report_write_curves(report, json);
 	sn_report_write_views(report, json);
 	sn_report_write_row_columns(json);
 }

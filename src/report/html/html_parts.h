@@ -15,7 +15,9 @@ void sn_report_write_whatif(const struct sn_report *report, struct sn_json *json
 /** The chunks whatif, experts, paths and model (docs/format/report-page.md). */
 sn_status sn_report_write_quality(const struct sn_report *report, struct sn_page *page,
 				  struct sn_error *err);
-/** The chunks verdicts, evidence and advice. */
+/** The member "measured": what the program would gain by what was measured. */
+void sn_report_write_curves(const struct sn_report *report, struct sn_json *json);
+/** The chunks verdicts, evidence, advice, scaling, measured, entries and curves. */
 sn_status sn_report_write_evidence(const struct sn_report *report, struct sn_page *page,
 				   struct sn_error *err);
 /** One column of the open chunk: text, or numbers with NaN for unknown. */

@@ -68,6 +68,7 @@ static void add_told(const struct builder *b, uint32_t loop, const struct sn_loo
 	}
 	if (!told->kinds[SN_LOOP_SCALING].is_missing)
 		add_scaling(b, loop, told);
+	sn_report_add_static_figure(b->report, loop, told);
 }
 
 static void add_loop(const struct builder *b, uint32_t number)
@@ -117,6 +118,7 @@ void sn_report_add_evidence(struct sn_report *report, struct sn_structures *stru
 		if (report->loop_of[l] != SN_NONE && sn_share(profile->loops[l].exclusive.cpu_ns,
 							      profile->total.cpu_ns) >= SHARE_LEAST)
 			add_loop(&b, l);
+	sn_report_add_measured(report, &b.runs);
 	sn_loop_runs_free(&b.runs);
 	free(b.modelled);
 }
@@ -127,4 +129,8 @@ void sn_report_evidence_free(struct sn_report_evidence *evidence)
 	sn_vec_free(&evidence->kinds);
 	sn_vec_free(&evidence->advice);
 	sn_vec_free(&evidence->scaling);
+	sn_vec_free(&evidence->figures);
+	sn_vec_free(&evidence->entries);
+	sn_vec_free(&evidence->curves);
+	sn_vec_free(&evidence->steps);
 }

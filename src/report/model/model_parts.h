@@ -3,6 +3,7 @@
 #define SN_REPORT_MODEL_MODEL_PARTS_H
 
 #include "report/model/model.h"
+#include "views/loop_evidence.h"
 
 /** Asks the static model of the analysis's machine about the hottest loops. The rows come later:
  *  the summary's hint needs no more. */
@@ -22,6 +23,11 @@ void sn_report_add_whatif(struct sn_report *report, struct sn_structures *struct
 			  bool has_details);
 /** Verdict, evidence and advice of the loops above 0.1 % of CPU time. */
 void sn_report_add_evidence(struct sn_report *report, struct sn_structures *structures);
+/** What the static model says of a loop, beside what was measured of it. */
+void sn_report_add_static_figure(struct sn_report *report, uint32_t loop,
+				 const struct sn_loop_told *told);
+/** Variants and instances of loops, and what the program would gain. */
+void sn_report_add_measured(struct sn_report *report, const struct sn_loop_runs *runs);
 /** Adds the tables of the views with `is_in_report` and with `page_title`, as the options want
  * them. */
 sn_status sn_report_add_tables(struct sn_report *report, struct sn_structures *structures,

@@ -124,7 +124,7 @@ export function LoopQuality({ d, loop, chunks, chosen }) {
 		return <section class="panel"><h2>What would it gain?</h2><Empty command={`sonde cqa --loop '${visible(d.loops.id.at(loop))}' PROGRAM`}>This loop was not modelled: it is below 0.1 % of CPU time, in a runtime library, or its code is not in the experiment.</Empty></section>;
 	if (x.not_analysed.at(i))
 		return <section class="panel"><h2>What would it gain?</h2><Empty>{visible(x.not_analysed.at(i))}</Empty></section>;
-	const gains = Object.entries(VARIANTS).filter(([key]) => x[key + '_speedup'][i] >= 1.005);
+	const gains = Object.entries(VARIANTS).filter(([key]) => x[key + '_speedup']?.[i] >= 1.005);
 	const bound = p !== undefined ? BOUNDS.map(([key, title]) => [key, title, paths[key][p]]) : BOUNDS.map(([key, title]) => [key, title, x[key + '_cycles'][i]]);
 	// data from afar may take a hundred times as long: a scale of their own, lest the bounds vanish
 	const most = (list) => list.reduce((m, [, , v]) => v > m ? v : m, 0);

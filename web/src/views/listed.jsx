@@ -92,11 +92,12 @@ const Sentences = (view) => ({ chunks, matcher }) => {
 
 // Views whose rows are of loops: the view of one loop has its rows.
 const ofLoops = (toc.views ?? []).filter((view) => toc.chunks.find((c) => c.name === 'view-' + view.name)?.columns.some(([key]) => key === 'loop'));
-export const LOOP_CHUNKS = ofLoops.map((view) => 'view-' + view.name);
+export const LOOP_CHUNKS = (toc.views ?? []).filter((view) => ofLoops.includes(view) || view.name === 'sharing').map((view) => 'view-' + view.name);
+// Instances, variants and caches are drawn there (views/measured.jsx).
 export const ListedOfLoop = ({ id, chunks }) => ofLoops.map((view) => {
 	const x = chunks['view-' + view.name], rows = indices(x.rows).filter((i) => x.loop.at(i) === id);
 	const columns = view.columns.filter((c) => c.key !== 'points' && !words('loops', c.key)).map((c) => tableColumn(c, x));
-	return rows.length > 0 && <section class="panel" key={view.name}><h2>{visible(view.title)} <span class="dim">{visible(view.what)}</span></h2><div class="scroll" style={{ maxHeight: '16rem' }}><table class="small">
+	return rows.length > 0 && !/instances|variants|caches/.test(view.name) && <section class="panel" key={view.name}><h2>{visible(view.title)} <span class="dim">{visible(view.what)}</span></h2><div class="scroll" style={{ maxHeight: '16rem' }}><table class="small">
 		<Headings columns={columns} />
 		<tbody>{rows.map((i) => <tr key={i}>{columns.map((c) => <td key={c.key} class={c.num ? 'num' : 'mono'}>{c.render(i)}</td>)}</tr>)}</tbody></table></div></section>;
 });

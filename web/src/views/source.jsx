@@ -11,6 +11,7 @@ import { threadName } from '../threads.js';
 import { passes } from '../aggregate.js';
 import { Table } from '../table.jsx';
 import { ListedOfLoop } from './listed.jsx';
+import { Data, Measured } from './measured.jsx';
 import { Scaling } from './scaling.jsx';
 import { BOUND_TITLES, LoopQuality, LoopVerdict, chosenBound, modelOf } from './experts.jsx';
 
@@ -301,6 +302,8 @@ export function Loop({ d, agg, filter, records, chunks, theme }) {
 		</div>
 		<LoopVerdict loop={loop} chunks={chunks} />
 		<LoopQuality key={'q' + loop} d={d} loop={loop} chunks={chunks} chosen={chosen} />
+		<Measured loop={loop} id={d.loops.id.at(loop)} chunks={chunks} asked={filter.params.of} />
+		<Data id={d.loops.id.at(loop)} chunks={chunks} />
 		<Scaling loop={loop} chunks={chunks} theme={theme} />
 		<ListedOfLoop id={d.loops.id.at(loop)} chunks={chunks} />
 		<SourceAndAssembly key={loop} d={d} agg={agg} f={d.loops.function[loop] === NONE ? null : d.loops.function[loop]} loop={loop} file={d.loops.file[loop]} model={chunks} chosen={chosen} />

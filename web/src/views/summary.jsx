@@ -6,7 +6,7 @@ import { Empty, FunctionLink, Head, LoopLink, Name, Quality, Share, StackedBar, 
 import { workColour, workMeaning } from '../palette.js';
 import { grouped, indices, percent, seconds, visible } from '../format.js';
 import { linkTo } from '../state.js';
-import { WhatIf } from './whatif.jsx';
+import { WhatIf, gainsAtAll } from './whatif.jsx';
 
 const top = (values, count, without) => {
 	const order = [];
@@ -51,7 +51,7 @@ export function Summary({ d, agg, filter, chunks, theme }) {
 				{agg.total > 0 ? <StackedBar label="CPU time by category" items={toc.categories.map((name, i) => ({ name, value: agg.categories[i], colour: workColour(name), help: workMeaning(name) })).sort((a, b) => b.value - a.value)} />
 					: <Empty>No CPU time was sampled.</Empty>}</section>
 		</div>
-		{toc.whatif?.variants.some((v) => v.speedup >= 1.05) && <WhatIf d={d} filter={filter} steps={chunks.whatif} theme={theme} />}
+		{gainsAtAll && <WhatIf d={d} filter={filter} chunks={chunks} theme={theme} />}
 		<div class="grid2">
 			<Options d={d} />
 			<section class="panel"><h2>Not measured, or not sure</h2>
