@@ -1,5 +1,10 @@
-/* The cache of extracts: what was once read of a module is not read again. */
+/*
+ * The cache of extracts: what was once read of a module is not read again. A module's file is one extract behind
+ * another: what a run found missing is appended, for a new file in its place costs the kernel more than packing
+ * what is new.
+ */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -13,6 +18,9 @@
 #include "code/extract_format.h"
 #include "code/image.h"
 
+/* With so many extracts in it, a file is written anew as one. Each costs some 30 us to open. */
+enum { PARTS_MOST = 16 };
+
 /* Beyond this the files that were not used for longest go. */
 static const uint64_t folder_bytes_most = UINT64_C(512) << 20;
 
@@ -23,8 +31,10 @@ struct addresses {
 
 struct sn_module_code {
 	struct sn_text id, state, folder, file; /* `folder`, `file`: of the cache; empty: none */
-	struct sn_structure *cached;		/* NULL: nothing of use in the cache */
-	struct sn_structure *live;		/* NULL: the cache has all that is wanted */
+	SN_VEC(struct sn_structure *)
+	cached;			   /* the extracts in the cache's file; none: nothing of use */
+	bool is_to_replace;	   /* the file: some of it is damaged or of another state */
+	struct sn_structure *live; /* NULL: the cache has all that is wanted */
 	struct sn_image *image;
 	struct addresses wanted, missing; /* `missing`: that the cache does not know */
 	uint8_t *is_missing;		  /* by function of `live` */
@@ -67,23 +77,48 @@ static void add_own_state(struct sn_text *state)
 			     (long long)own.st_mtim.tv_sec, own.st_mtim.tv_nsec);
 }
 
-static void read_cached(struct sn_module_code *code)
+static bool is_of(const struct sn_structure *cached, const struct sn_module_code *code)
 {
-	struct sn_structure *cached = NULL;
-
-	if (sn_extract_read(code->file.chars, &cached, NULL) == SN_OK &&
-	    !strcmp(cached->id, code->id.chars) && cached->debug_state &&
-	    !strcmp(cached->debug_state, code->state.chars)) {
-		code->cached = cached;
-		utimensat(AT_FDCWD, code->file.chars, NULL, 0); /* used just now */
-	} else {
-		sn_structure_free(cached);
-	}
+	return !strcmp(cached->id, code->id.chars) && cached->debug_state &&
+	       !strcmp(cached->debug_state, code->state.chars);
 }
 
-static bool is_known(const struct sn_structure *cached, uint64_t link_addr)
+static void read_cached(struct sn_module_code *code)
 {
-	return cached && (sn_structure_find(cached, link_addr) >= 0 || is_miss(cached, link_addr));
+	struct sn_file_view file;
+	size_t length;
+
+	if (sn_file_map(code->file.chars, &file, NULL) != SN_OK)
+		return;
+	for (size_t at = 0; at < file.length && !code->is_to_replace; at += length) {
+		struct sn_structure *cached = NULL;
+
+		length = sn_extract_length(file.bytes + at, file.length - at);
+		if (length &&
+		    sn_extract_read_memory(file.bytes + at, length, code->file.chars, &cached,
+					   NULL) == SN_OK &&
+		    is_of(cached, code)) {
+			sn_vec_push(&code->cached, cached);
+		} else {
+			sn_structure_free(cached);
+			code->is_to_replace = true;
+		}
+	}
+	code->is_to_replace |= code->cached.count >= PARTS_MOST;
+	sn_file_unmap(&file);
+	if (code->cached.count)
+		utimensat(AT_FDCWD, code->file.chars, NULL, 0); /* used just now */
+}
+
+static bool is_known(const struct sn_module_code *code, uint64_t link_addr)
+{
+	for (size_t i = 0; i < code->cached.count; i++) {
+		const struct sn_structure *cached = code->cached.items[i];
+
+		if (sn_structure_find(cached, link_addr) >= 0 || is_miss(cached, link_addr))
+			return true;
+	}
+	return false;
 }
 
 static void close_live(struct sn_module_code *code)
@@ -106,7 +141,7 @@ static sn_status open_live(struct sn_module_code *code, const char *path,
 
 	own.on_demand = on_demand;
 	own.unpacked_folder = code->folder.length ? code->folder.chars : NULL;
-	own.keeps_nothing = !code->cached;
+	own.keeps_nothing = !code->cached.count;
 	status = sn_image_open(path, &own, &code->image, err);
 	if (status == SN_OK)
 		status = sn_structure_open(code->image, &code->live, err);
@@ -134,12 +169,12 @@ sn_status sn_module_code_open(const char *path, const struct sn_image_options *o
 	}
 	for (size_t i = 0; i < count; i++) {
 		sn_vec_push(&code->wanted, link_addrs[i]);
-		if (!is_known(code->cached, link_addrs[i]))
+		if (!is_known(code, link_addrs[i]))
 			sn_vec_push(&code->missing, link_addrs[i]);
 	}
-	if (code->cached)
-		code->cached->path = sn_structure_string(code->cached, path);
-	if (status == SN_OK && (code->missing.count || !code->cached))
+	for (size_t i = 0; i < code->cached.count; i++)
+		code->cached.items[i]->path = sn_structure_string(code->cached.items[i], path);
+	if (status == SN_OK && (code->missing.count || !code->cached.count))
 		status = open_live(code, path, options, true, err);
 	if (status == SN_OK)
 		*out = code;
@@ -153,7 +188,9 @@ void sn_module_code_free(struct sn_module_code *code)
 	if (!code)
 		return;
 	close_live(code);
-	sn_structure_free(code->cached);
+	for (size_t i = 0; i < code->cached.count; i++)
+		sn_structure_free(code->cached.items[i]);
+	sn_vec_free(&code->cached);
 	sn_text_free(&code->id);
 	sn_text_free(&code->state);
 	sn_text_free(&code->folder);
@@ -175,14 +212,14 @@ bool sn_module_code_has_build_id(const struct sn_module_code *code)
 
 static void add_cached(struct sn_extract_functions *to, const struct sn_module_code *code)
 {
-	uint8_t *is_wanted;
+	for (size_t i = 0; i < code->cached.count; i++) {
+		struct sn_structure *cached = code->cached.items[i];
+		uint8_t *is_wanted = sn_alloc_zeroed(cached->function_count + 1, 1);
 
-	if (!code->cached)
-		return;
-	is_wanted = sn_alloc_zeroed(code->cached->function_count + 1, 1);
-	sn_extract_want(code->cached, code->wanted.items, code->wanted.count, is_wanted);
-	sn_extract_add(to, code->cached, is_wanted);
-	free(is_wanted);
+		sn_extract_want(cached, code->wanted.items, code->wanted.count, is_wanted);
+		sn_extract_add(to, cached, is_wanted);
+		free(is_wanted);
+	}
 }
 
 static void add_live(struct sn_extract_functions *to, const struct sn_module_code *code)
@@ -198,15 +235,16 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Addresses in no function, of the cache and of now: sorted, each once. */
-static struct addresses all_misses(const struct sn_module_code *code)
+/* Addresses in no function, of now and if asked for of the cache: sorted, each once. */
+static struct addresses all_misses(const struct sn_module_code *code, bool with_cached)
 {
 	struct addresses all = { 0 };
 	size_t kept = 0;
 
-	for (size_t i = 0; code->cached && i < code->cached->misses.count; i++)
-		sn_vec_push(&all, code->cached->misses.items[i]);
-	for (size_t i = 0; i < code->missing.count; i++)
+	for (size_t c = 0; with_cached && c < code->cached.count; c++)
+		for (size_t i = 0; i < code->cached.items[c]->misses.count; i++)
+			sn_vec_push(&all, code->cached.items[c]->misses.items[i]);
+	for (size_t i = 0; code->live && i < code->missing.count; i++)
 		if (sn_structure_find(code->live, code->missing.items[i]) < 0)
 			sn_vec_push(&all, code->missing.items[i]);
 	if (all.count)
@@ -218,18 +256,18 @@ static struct addresses all_misses(const struct sn_module_code *code)
 	return all;
 }
 
-/* What the cache had and what it had not. */
-static void pack_all(struct sn_module_code *code, struct sn_text *bytes)
+/* What the cache had not, and if asked for what it had. */
+static void pack_all(struct sn_module_code *code, bool with_cached, struct sn_text *bytes)
 {
 	struct sn_extract_functions functions = { 0 };
-	struct addresses misses = all_misses(code);
+	struct addresses misses = all_misses(code, with_cached);
 
-	if (code->cached)
-		sn_extract_add_all(&functions, code->cached);
+	for (size_t i = 0; with_cached && i < code->cached.count; i++)
+		sn_extract_add_all(&functions, code->cached.items[i]);
 	add_live(&functions, code);
 	sn_extract_settle(&functions);
-	sn_extract_pack(code->live, &functions, NULL, code->state.chars, misses.items, misses.count,
-			bytes);
+	sn_extract_pack(code->live ? code->live : code->cached.items[0], &functions, NULL,
+			code->state.chars, misses.items, misses.count, bytes);
 	sn_vec_free(&functions);
 	sn_vec_free(&misses);
 }
@@ -284,7 +322,7 @@ static void cache_trim(const char *folder)
 }
 
 /* Failing to write is no failure. */
-static void cache_write(const struct sn_module_code *code, const struct sn_text *bytes)
+static void cache_replace(const struct sn_module_code *code, const struct sn_text *bytes)
 {
 	struct sn_file_writer writer;
 
@@ -296,25 +334,50 @@ static void cache_write(const struct sn_module_code *code, const struct sn_text 
 		cache_trim(code->folder.chars);
 }
 
+/* In one call: others may append, too, or put another file in its place, from which then is read again. What is cut
+ * short by a full disk is damage, and the next who has something to add replaces the file. */
+static void cache_append(const struct sn_module_code *code, const struct sn_text *bytes)
+{
+	int fd = open(code->file.chars, O_WRONLY | O_APPEND | O_CLOEXEC);
+	ssize_t written;
+
+	if (fd < 0)
+		return;
+	do
+		written = write(fd, bytes->chars, bytes->length);
+	while (written < 0 && errno == EINTR);
+	close(fd);
+	cache_trim(code->folder.chars);
+}
+
+static void cache_add(struct sn_module_code *code)
+{
+	bool is_appended = code->cached.count && !code->is_to_replace;
+	struct sn_text bytes = { 0 };
+
+	pack_all(code, !is_appended, &bytes);
+	if (is_appended)
+		cache_append(code, &bytes);
+	else
+		cache_replace(code, &bytes);
+	sn_text_free(&bytes);
+}
+
 sn_status sn_module_code_write(struct sn_module_code *code,
 			       const struct sn_extract_options *options, const char *path,
 			       struct sn_error *err)
 {
 	struct sn_extract_functions functions = { 0 };
-	struct sn_text bytes = { 0 };
 	sn_status status;
 
 	add_cached(&functions, code);
 	add_live(&functions, code);
 	sn_extract_settle(&functions);
-	status = sn_extract_save(code->live ? code->live : code->cached, &functions, options, path,
-				 err);
+	status = sn_extract_save(code->live ? code->live : code->cached.items[0], &functions,
+				 options, path, err);
 	sn_vec_free(&functions);
-	if (code->live && code->file.length) {
-		pack_all(code, &bytes);
-		cache_write(code, &bytes);
-		sn_text_free(&bytes);
-	}
+	if (code->live && code->file.length)
+		cache_add(code);
 	return status;
 }
 
@@ -328,12 +391,12 @@ sn_status sn_structure_open_cached(const char *path, const struct sn_image_optio
 
 	if (status != SN_OK)
 		return status;
-	if (!code->live) {
-		*out = code->cached;
-		code->cached = NULL;
+	if (!code->live && code->cached.count == 1) {
+		*out = code->cached.items[0];
+		code->cached.count = 0;
 	} else {
-		pack_all(code, &bytes);
-		cache_write(code, &bytes);
+		pack_all(code, true, &bytes);
+		cache_replace(code, &bytes);
 		status = sn_extract_read_memory(bytes.chars, bytes.length, path, out, err);
 		sn_text_free(&bytes);
 	}

@@ -73,6 +73,9 @@ static inline uint64_t sn_extract_hash(uint64_t version, uint64_t payload_bytes,
 	return sn_hash_bytes(parts, sizeof(parts));
 }
 
+/** The length of the extract that bytes begin with; 0: they begin with none, or it is cut short. */
+size_t sn_extract_length(const void *bytes, size_t length);
+
 /** Prepares the functions around addresses and marks them by index. Stubs of the linkage table that
  * they call or jump to are marked, too, so that their machine code reads "call malloc@plt" without
  * the module. */

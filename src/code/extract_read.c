@@ -461,6 +461,33 @@ static sn_status unpack_payload(const uint8_t *payload, size_t length, uint64_t 
 	return SN_OK;
 }
 
+size_t sn_extract_length(const void *bytes, size_t length)
+{
+	struct sn_cursor cur = sn_cursor_over(bytes, length);
+	const uint8_t *magic = sn_cursor_bytes(&cur, 8);
+	uint64_t compressed_bytes;
+
+	sn_cursor_bytes(&cur, 16); /* version, reserved, the payload's length */
+	compressed_bytes = sn_cursor_u64(&cur);
+	sn_cursor_u64(&cur); /* the hash */
+	if (cur.status != SN_OK || memcmp(magic, SN_EXTRACT_MAGIC, 8) != 0 ||
+	    compressed_bytes > sn_cursor_left(&cur))
+		return 0;
+	return SN_EXTRACT_HEADER_BYTES + compressed_bytes;
+}
+
+/* With its tables, as in extract.c. */
+static size_t decompress(void *out, size_t room, const void *bytes, size_t length)
+{
+	static _Thread_local ZSTD_DCtx *context;
+
+	if (!context)
+		context = ZSTD_createDCtx();
+	if (!context)
+		sn_out_of_memory(room);
+	return ZSTD_decompressDCtx(context, out, room, bytes, length);
+}
+
 sn_status sn_extract_read_memory(const void *bytes, size_t length, const char *name,
 				 struct sn_structure **out, struct sn_error *err)
 {
@@ -493,7 +520,7 @@ sn_status sn_extract_read_memory(const void *bytes, size_t length, const char *n
 		return damaged(err, name, "its checksum is wrong");
 	payload = sn_alloc(payload_bytes + 1);
 	status = SN_OK;
-	if (ZSTD_decompress(payload, payload_bytes, cur.next, compressed_bytes) != payload_bytes)
+	if (decompress(payload, payload_bytes, cur.next, compressed_bytes) != payload_bytes)
 		status = damaged(err, name, "it does not unpack");
 	if (status == SN_OK)
 		status = unpack_payload(payload, payload_bytes, version, name, out, err);

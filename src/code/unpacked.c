@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <zstd.h>
 
 #include "base/alloc.h"
@@ -23,8 +22,6 @@ static const char *const read_sections[] = {
 	".debug_str",	".debug_ranges",      ".debug_addr", ".debug_rnglists",
 	".debug_types", ".debug_str_offsets",
 };
-
-enum { READ_SECTIONS = sizeof(read_sections) / sizeof(*read_sections) };
 
 static const struct sn_kept_kind kind = { "debug", "sndebug1" };
 
@@ -81,33 +78,6 @@ static bool unpack(const struct sn_elf_view *elf, const Elf64_Shdr *section, uin
 	       ZSTD_decompress(out, room, bytes, length) == room;
 }
 
-/* Room for all that is to come. Much of it is in large pages, where the kernel has such: it gives two thousand small
- * ones for the C library's, which takes as long as a tenth of the unpacking. */
-static bool make_room(const struct sn_elf_view *elf, struct made *made)
-{
-	enum { LARGE_PAGE = 2 << 20, HEADERS_MOST = 4096 };
-	size_t room = HEADERS_MOST;
-
-	for (size_t i = 0; i < READ_SECTIONS; i++) {
-		const Elf64_Shdr *section = sn_elf_section_named(elf, read_sections[i]);
-		size_t more = section ? room_of(elf, section) : 0;
-
-		if (more > UNPACKED_MAX - room)
-			return false;
-		room += more;
-	}
-	if (room < LARGE_PAGE) {
-		made->bytes = sn_alloc(room);
-		return true;
-	}
-	room = (room + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
-	made->bytes = aligned_alloc(LARGE_PAGE, room);
-	if (!made->bytes)
-		sn_out_of_memory(room);
-	madvise(made->bytes, room, MADV_HUGEPAGE);
-	return true;
-}
-
 static bool add_section(struct made *made, const struct sn_elf_view *elf, const char *name)
 {
 	const Elf64_Shdr *section = sn_elf_section_named(elf, name);
@@ -116,6 +86,8 @@ static bool add_section(struct made *made, const struct sn_elf_view *elf, const 
 
 	if (!room)
 		return true;
+	if (room > UNPACKED_MAX - made->length)
+		return false;
 	*header = *section;
 	header->sh_flags &= ~(Elf64_Xword)SHF_COMPRESSED;
 	header->sh_name = (Elf64_Word)made->names.length;
@@ -123,6 +95,7 @@ static bool add_section(struct made *made, const struct sn_elf_view *elf, const 
 	header->sh_size = room;
 	header->sh_addralign = 1;
 	sn_text_add_bytes(&made->names, name, strlen(name) + 1);
+	made->bytes = sn_realloc_array(made->bytes, made->length + room, 1);
 	made->length += room;
 	made->count++;
 	return unpack(elf, section, made->bytes + header->sh_offset, room);
@@ -130,6 +103,7 @@ static bool add_section(struct made *made, const struct sn_elf_view *elf, const 
 
 static void append(struct made *made, const void *bytes, size_t length)
 {
+	made->bytes = sn_realloc_array(made->bytes, made->length + length, 1);
 	memcpy(made->bytes + made->length, bytes, length);
 	made->length += length;
 }
@@ -152,12 +126,10 @@ static bool make(const struct sn_elf_view *elf, struct made *made)
 	static const uint8_t zeros[8];
 	Elf64_Ehdr header = elf->header;
 
-	if (!make_room(elf, made))
-		return false;
 	append(made, &header, sizeof(header));
 	sn_text_add_bytes(&made->names, "", 1);
 	made->count = 1; /* the first is none */
-	for (size_t i = 0; i < READ_SECTIONS; i++)
+	for (size_t i = 0; i < sizeof(read_sections) / sizeof(*read_sections); i++)
 		if (!add_section(made, elf, read_sections[i]))
 			return false;
 	add_names(made);

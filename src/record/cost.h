@@ -17,8 +17,8 @@ struct sn_cost {
 };
 
 /** The gap in ns that a sample's signal tears into a loop that reads the time-stamp counter: the
- * mean of the middle of five, half a millisecond apart, as they would be in a target. The
- * signal comes from a perf event if there is one, else it is sent. 0 if there is no way. Takes some 3 ms. For
+ * mean of the middle of five, a fifth of a millisecond apart. The
+ * signal comes from a perf event if there is one, else it is sent. 0 if there is no way. Takes some 1.2 ms. For
  * single-threaded callers only: SIGTRAP and SIGSTKFLT are handled meanwhile. */
 uint64_t sn_cost_of_signal(void);
 

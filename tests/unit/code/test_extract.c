@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -23,7 +24,7 @@ __attribute__((noinline, used)) static int nest(int rows, int columns)
 			sum += i ^ k;
 	return sum;
 }
-enum { NEST_LINE = 17 };
+enum { NEST_LINE = 18 };
 
 static struct sn_image *image;
 static struct sn_structure *live;
@@ -517,6 +518,60 @@ TEST(what_comes_through_the_cache_is_what_the_module_gives)
 		free(got);
 		free(want);
 	}
+	unlink(path);
+	folder_remove(folder);
+}
+
+/* Writes an extract through the cache and compares it with that of the module. */
+static void check_through(const uint64_t *addrs, size_t count, const char *through)
+{
+	struct sn_module_code *code;
+	size_t length, want_length;
+	char *got, *want;
+
+	REQUIRE(sn_extract_write(live, addrs, count, NULL, path, NULL) == SN_OK);
+	REQUIRE(sn_module_code_open("/proc/self/exe", NULL, addrs, count, &code, NULL) == SN_OK);
+	REQUIRE(sn_module_code_write(code, NULL, through, NULL) == SN_OK);
+	sn_module_code_free(code);
+	want = bytes_of(path, &want_length);
+	got = bytes_of(through, &length);
+	CHECK(length == want_length && !memcmp(got, want, length));
+	free(got);
+	free(want);
+}
+
+/* What is new is appended, up to a number of times; an end that is cut short is put right. */
+TEST(the_cache_file_grows_and_a_cut_end_is_replaced)
+{
+	char folder[64] = "/tmp/sonde-test-cache.XXXXXX", through[128], file[256];
+	struct stat first, grown, again;
+	uint64_t addrs[40];
+	size_t count = 0;
+
+	open_self();
+	REQUIRE(mkdtemp(folder));
+	setenv("XDG_CACHE_HOME", folder, 1);
+	snprintf(through, sizeof(through), "%s/through", folder);
+	snprintf(file, sizeof(file), "%s/sonde/extracts/%s.extract", folder, sn_structure_id(live));
+	for (size_t i = 0; i < sn_structure_function_count(live) && count < 40; i++)
+		if (sn_structure_function(live, i)->kind == SN_FUNCTION_SYMBOL)
+			addrs[count++] = sn_structure_function(live, i)->link_addr;
+	REQUIRE(count == 40);
+	check_through(addrs, 1, through);
+	REQUIRE(!stat(file, &first));
+	check_through(addrs + 1, 1, through);
+	REQUIRE(!stat(file, &grown));
+	CHECK(grown.st_ino == first.st_ino && grown.st_size > first.st_size);
+	check_through(addrs, 2, through);
+	REQUIRE(!stat(file, &again));
+	CHECK(again.st_size == grown.st_size);
+	REQUIRE(!truncate(file, grown.st_size - 1));
+	check_through(addrs, 3, through);
+	REQUIRE(!stat(file, &again));
+	CHECK(again.st_ino != first.st_ino);
+	for (size_t i = 3; i < count; i++)
+		check_through(addrs, i + 1, through);
+	check_through(addrs, count, through);
 	unlink(path);
 	folder_remove(folder);
 }
