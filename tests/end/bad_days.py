@@ -65,6 +65,9 @@ else:
 summary = same([build('flood')], 'a flood of real-time signals')
 accounted(summary, 'a flood of real-time signals')
 
+summary = same([build('rawaction')], 'children that take back what all signals do, by the system call')
+accounted(summary, 'children that take back what all signals do', 0.85)
+
 starved = build('starved', '-pthread')
 nomalloc = os.path.abspath(build('nomalloc', '-shared', '-fPIC', '-ldl', output='./nomalloc.so'))
 summary = same([starved], 'a malloc that fails', inside=['env', f'LD_PRELOAD={nomalloc}'])

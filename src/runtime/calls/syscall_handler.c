@@ -79,6 +79,8 @@ SN_EXPORT long syscall(long number, ...)
 		sn_finish(SN_DATA_EXITED, (int)a & 0xff);
 	if (number == SYS_rt_sigprocmask && d == 8 && sn_self)
 		return sn_signals_raw_mask((int)a, (const void *)b, (void *)c);
+	if (number == SYS_rt_sigaction && d == 8)
+		return sn_signals_raw_action((int)a, (const void *)b, (void *)c);
 	int kind = kind_of_call(number);
 	if (kind < 0)
 		return REAL_CALL(syscall)(number, a, b, c, d, e, f);

@@ -77,5 +77,8 @@ void sn_call_on_stack(void (*function)(void *, void *), void *a, void *b, void *
 
 /** rt_sigprocmask as made through syscall(): 64 bits. Returns as syscall() does. */
 long sn_signals_raw_mask(int how, const void *set, void *old);
+/** rt_sigaction likewise, with the kernel's structures: what the target asks for our two signals is
+ * kept, and the kernel is not told. */
+long sn_signals_raw_action(int signal, const void *action, void *old);
 
 #endif

@@ -212,6 +212,43 @@ SN_EXPORT int sigaction(int signal, const struct sigaction *action, struct sigac
 	return result;
 }
 
+/* The kernel's struct sigaction of x86-64 (arch/x86/include/uapi/asm/signal.h). */
+struct kernel_sigaction {
+	sighandler_t handler;
+	unsigned long flags;
+	void (*restorer)(void);
+	sn_sigset mask;
+};
+
+long sn_signals_raw_action(int signal, const void *action, void *old)
+{
+	const struct kernel_sigaction *wanted = action;
+	struct kernel_sigaction *before = old, copy;
+
+	if (!is_ours(signal)) {
+		if (wanted) { /* a mask with ours in it would kill: a trap of an event cannot wait */
+			copy = *wanted;
+			copy.mask &= ~SN_SIGNAL_BITS;
+		}
+		long result = SYS(rt_sigaction, signal, wanted ? &copy : NULL, old, 8);
+		if (result < 0)
+			errno = (int)-result;
+		return result < 0 ? -1 : 0;
+	}
+	struct sigaction *kept = target_action(signal), was = *kept;
+	if (wanted) {
+		memset(kept, 0, sizeof *kept);
+		kept->sa_handler = wanted->handler;
+		kept->sa_flags = (int)wanted->flags;
+		set_bits(&kept->sa_mask, wanted->mask);
+	}
+	if (before)
+		*before = (struct kernel_sigaction){ was.sa_handler,
+						     (unsigned long)(unsigned)was.sa_flags, NULL,
+						     bits_of(&was.sa_mask) };
+	return 0;
+}
+
 SN_EXPORT sighandler_t signal(int signal_number, sighandler_t handler)
 {
 	if (!sn_is_active() || !is_signal(signal_number))
