@@ -342,10 +342,8 @@ sn_status sn_image_open(const char *path, const struct sn_image_options *options
 	return status;
 }
 
-void sn_image_free(struct sn_image *image)
+static void close_dwarf(struct sn_image *image)
 {
-	if (!image)
-		return;
 	dwarf_end(image->dwarf);
 	dwarf_end(image->alt_dwarf);
 	elf_end(image->dwarf_elf);
@@ -353,6 +351,17 @@ void sn_image_free(struct sn_image *image)
 	free(image->dwarf_copy);
 	free(image->alt_copy);
 	sn_file_unmap(&image->unpacked);
+	image->dwarf = image->alt_dwarf = NULL;
+	image->dwarf_elf = image->alt_elf = NULL;
+	image->dwarf_copy = image->alt_copy = NULL;
+	image->is_dwarf_tried = image->has_dwarf_part = false;
+}
+
+void sn_image_free(struct sn_image *image)
+{
+	if (!image)
+		return;
+	close_dwarf(image);
 	sn_companion_close(&image->debug);
 	sn_companion_close(&image->mini);
 	sn_companion_close(&image->alt);
@@ -671,14 +680,15 @@ uint64_t sn_image_debug_state(const struct sn_image *image)
 
 /* The debug information of `elf`, the image's own or its companion's, unpacked; NULL: read it as it
  * is. */
-static Elf *unpacked_elf(struct sn_image *image, const struct sn_elf_view *elf)
+static Elf *unpacked_elf(struct sn_image *image, const struct sn_elf_view *elf,
+			 struct sn_unpacked_part *part)
 {
 	Elf *handle = NULL;
 
 	if (!image->unpacked_folder)
 		return NULL;
 	if (sn_unpacked_open(elf, sn_image_debug_state(image), image->unpacked_folder, image->id,
-			     !image->keeps_nothing, &image->unpacked)) {
+			     image->keeps_nothing ? part : NULL, &image->unpacked)) {
 		elf_version(EV_CURRENT);
 		handle = elf_memory((char *)(uintptr_t)image->unpacked.bytes,
 				    image->unpacked.length);
@@ -686,7 +696,7 @@ static Elf *unpacked_elf(struct sn_image *image, const struct sn_elf_view *elf)
 	return handle;
 }
 
-struct Dwarf *sn_image_dwarf(struct sn_image *image)
+static struct Dwarf *open_dwarf(struct sn_image *image, struct sn_unpacked_part *part)
 {
 	const struct sn_elf_view *elf = &image->elf;
 	const struct sn_file_view *file = &image->file;
@@ -700,7 +710,8 @@ struct Dwarf *sn_image_dwarf(struct sn_image *image)
 		elf = &image->debug.elf;
 		file = &image->debug.file;
 	}
-	image->dwarf_elf = unpacked_elf(image, elf);
+	image->dwarf_elf = unpacked_elf(image, elf, part);
+	image->has_dwarf_part = part->is_part;
 	if (!image->dwarf_elf) {
 		image->dwarf_elf = elf_of(file, elf, &image->dwarf_copy);
 		hide_unread_sections(image->dwarf_elf);
@@ -715,4 +726,24 @@ struct Dwarf *sn_image_dwarf(struct sn_image *image)
 			dwarf_setalt(image->dwarf, image->alt_dwarf);
 	}
 	return image->dwarf;
+}
+
+struct Dwarf *sn_image_dwarf(struct sn_image *image)
+{
+	return sn_image_dwarf_around(image, NULL, 0);
+}
+
+struct Dwarf *sn_image_dwarf_around(struct sn_image *image, const uint64_t *link_addrs,
+				    size_t count)
+{
+	struct sn_unpacked_part part = { .link_addrs = link_addrs, .count = count };
+
+	return open_dwarf(image, &part);
+}
+
+struct Dwarf *sn_image_dwarf_whole(struct sn_image *image)
+{
+	if (image->has_dwarf_part)
+		close_dwarf(image);
+	return sn_image_dwarf(image);
 }

@@ -93,6 +93,7 @@ struct sn_image {
 	void *dwarf_copy, *alt_copy; /* bytes of elves that could not be used in place */
 	const char *unpacked_folder;
 	bool keeps_nothing;
+	bool has_dwarf_part;	      /* `unpacked` has not all units */
 	struct sn_file_view unpacked; /* what libdw reads instead of packed sections */
 	bool is_dwarf_tried;
 };
@@ -100,6 +101,13 @@ struct sn_image {
 /** Adds what tells a file from others at the same path: size and time of change. */
 struct sn_text;
 void sn_image_add_file_state(struct sn_text *out, const char *path);
+
+/** As sn_image_dwarf: of an image that keeps nothing it may hold only the first units, with those of these addresses
+ * (sorted) as far as that can be told; `has_dwarf_part` says so. */
+struct Dwarf *sn_image_dwarf_around(struct sn_image *image, const uint64_t *link_addrs,
+				    size_t count);
+/** With all units. Whatever an earlier handle gave is gone if `has_dwarf_part` was set. */
+struct Dwarf *sn_image_dwarf_whole(struct sn_image *image);
 
 /** A hash of that of the file whose debug information is in use, which there must be. */
 uint64_t sn_image_debug_state(const struct sn_image *image);

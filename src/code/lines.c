@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "code/bodies.h"
 #include "code/demangle.h"
+#include "code/image_parts.h"
 #include "code/line_table.h"
 #include "code/units.h"
 
@@ -91,13 +92,91 @@ static const char *file_of(struct sn_structure *structure, const char *path, con
 
 /* ---- the units ---- */
 
-static struct line_reader *reader_open(struct sn_structure *structure)
+static int by_number(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Stubs of the linker have no lines. */
+static bool has_source(const struct sn_structure *structure, uint32_t function)
+{
+	return structure->functions[function].kind != SN_FUNCTION_PLT;
+}
+
+/* For these functions, as far as the image can be read in part. */
+static struct line_reader *reader_open(struct sn_structure *structure, const uint32_t *functions,
+				       size_t count)
 {
 	struct line_reader *reader = sn_alloc_zeroed(1, sizeof(*reader));
+	SN_VEC(uint64_t) addrs = { 0 };
 
-	reader->dwarf = sn_image_dwarf(structure->image);
+	for (size_t i = 0; i < count; i++)
+		if (has_source(structure, functions[i]))
+			sn_vec_push(&addrs, structure->functions[functions[i]].link_addr);
+	if (addrs.count)
+		qsort(addrs.items, addrs.count, sizeof(*addrs.items), by_number);
+	reader->dwarf = sn_image_dwarf_around(structure->image, addrs.items, addrs.count);
 	sn_units_read(structure->image, &reader->units);
+	sn_vec_free(&addrs);
 	return reader;
+}
+
+/* Whether any entry of a unit may refer to an entry of another: by its abbreviations. */
+static bool refers_to_others(struct line_reader *reader, const struct unit *unit)
+{
+	Dwarf_Off at = 0;
+	Dwarf_Die die;
+
+	if (!dwarf_offdie(reader->dwarf, unit->offset, &die))
+		return true;
+	for (;;) {
+		size_t length;
+		unsigned name, form;
+		Dwarf_Off offset;
+		Dwarf_Abbrev *abbrev = dwarf_getabbrev(&die, at, &length);
+
+		if (!abbrev || abbrev == DWARF_END_ABBREV)
+			return !abbrev;
+		/* elfutils 0.188 counts values of DW_FORM_implicit_const as attributes: without dwarf_getattrcnt */
+		for (size_t i = 0; dwarf_getabbrevattr(abbrev, i, &name, &form, &offset) == 0; i++)
+			if (form == DW_FORM_ref_addr)
+				return true;
+		at += length;
+	}
+}
+
+/* Whether a part of the units says of these functions what all of them would say. */
+static bool part_is_enough(const struct sn_structure *structure, const uint32_t *functions,
+			   size_t count)
+{
+	struct line_reader *reader = structure->lines;
+
+	for (size_t i = 0; i < count; i++) {
+		int64_t unit;
+
+		if (!has_source(structure, functions[i]))
+			continue;
+		unit = sn_unit_at(&reader->units, structure->functions[functions[i]].link_addr);
+		if (unit < 0 || refers_to_others(reader, &reader->units.all.items[unit]))
+			return false;
+	}
+	return true;
+}
+
+/* All units instead of the first ones, of which each stays what it is. */
+static void reader_widen(struct sn_structure *structure)
+{
+	struct line_reader *part = structure->lines, *whole;
+	size_t same = 0;
+
+	sn_image_dwarf_whole(structure->image);
+	structure->lines = whole = reader_open(structure, NULL, 0);
+	for (; same < part->units.all.count && same < whole->units.all.count; same++)
+		if (whole->units.all.items[same].offset == part->units.all.items[same].offset)
+			whole->units.all.items[same].about = part->units.all.items[same].about;
+	sn_line_reader_free(part);
 }
 
 static const char *string_attribute(Dwarf_Die *die, unsigned name)
@@ -594,7 +673,9 @@ void sn_lines_prepare(struct sn_structure *structure, const uint32_t *functions,
 	size_t wanted = 0;
 
 	if (!structure->lines)
-		structure->lines = reader_open(structure);
+		structure->lines = reader_open(structure, functions, count);
+	if (structure->image->has_dwarf_part && !part_is_enough(structure, functions, count))
+		reader_widen(structure);
 	for (size_t i = 0; i < count; i++) {
 		struct sn_function *function = &structure->functions[functions[i]];
 		int64_t unit = sn_unit_at(&structure->lines->units, function->link_addr);

@@ -96,6 +96,15 @@ static void sort(struct name_entry *entries, size_t count)
 	}
 }
 
+static size_t record_count(const struct sn_image *image)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < image->tables.count; i++)
+		count += image->tables.items[i].count;
+	return count;
+}
+
 /* Header and entries in one piece, as they stand in the file. */
 static void build(struct sn_image *image, struct sn_file_view *out)
 {
@@ -104,6 +113,7 @@ static void build(struct sn_image *image, struct sn_file_view *out)
 	size_t code_bytes, data_bytes;
 	uint8_t *bytes;
 
+	sn_vec_reserve(&b.code, record_count(image));
 	for (size_t i = 0; i < image->tables.count; i++) {
 		const struct symbol_table *table = &image->tables.items[i];
 
@@ -166,15 +176,6 @@ static uint64_t state_of(const struct sn_image *image)
 	hash = sn_hash_bytes(state.chars, state.length);
 	sn_text_free(&state);
 	return hash;
-}
-
-static size_t record_count(const struct sn_image *image)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < image->tables.count; i++)
-		count += image->tables.items[i].count;
-	return count;
 }
 
 /* The path of a file that the cache may have for this image, in `path`; false: it is to have none. */

@@ -152,7 +152,7 @@ void sn_units_read(struct sn_image *image, struct units *out)
 
 	if (!dwarf)
 		return;
-	if (image->unpacked_folder) {
+	if (image->unpacked_folder && !image->has_dwarf_part) {
 		sn_kept_path(&path, image->unpacked_folder, image->id, &kind);
 		state = sn_image_debug_state(image);
 	}

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "code/inflate.h"
+#include "code/info_prefix.h"
 #include "code/kept_file.h"
 
 enum { SECTIONS_MAX = 16, UNPACKED_MAX = 1 << 30, ZSTD_CHDR_TYPE = 2 };
@@ -33,6 +34,8 @@ struct made {
 	Elf64_Shdr headers[SECTIONS_MAX];
 	size_t count;
 	struct sn_text names;
+	size_t info_bytes; /* of .debug_info so many are enough; 0: all */
+	bool is_part;
 };
 
 static bool is_packed(const struct sn_elf_view *elf)
@@ -78,6 +81,41 @@ static bool unpack(const struct sn_elf_view *elf, const Elf64_Shdr *section, uin
 	       ZSTD_decompress(out, room, bytes, length) == room;
 }
 
+/* How many bytes of .debug_info are enough; 0: all. */
+static size_t info_needed(const struct sn_elf_view *elf, const struct sn_unpacked_part *part)
+{
+	const Elf64_Shdr *section = sn_elf_section_named(elf, ".debug_aranges");
+	size_t room = section ? room_of(elf, section) : 0, needed = 0;
+	uint8_t *aranges;
+
+	if (!room || room > UNPACKED_MAX)
+		return 0;
+	aranges = sn_alloc(room);
+	if (unpack(elf, section, aranges, room))
+		needed = sn_info_prefix(aranges, room, part->link_addrs, part->count);
+	free(aranges);
+	return needed;
+}
+
+/* Nearly all of the time goes into .debug_info: what is behind the units that are needed stays packed. */
+static bool unpack_first(const struct sn_elf_view *elf, const Elf64_Shdr *section, size_t room,
+			 struct made *made)
+{
+	size_t length;
+	const uint8_t *bytes = sn_elf_section_bytes(elf, section, &length);
+	Elf64_Chdr header;
+
+	if (!made->info_bytes || strcmp(sn_elf_section_name(elf, section), ".debug_info") != 0 ||
+	    !(section->sh_flags & SHF_COMPRESSED) || room < SN_INFLATE_SLACK ||
+	    made->info_bytes > room - SN_INFLATE_SLACK)
+		return false;
+	memcpy(&header, bytes, sizeof(header));
+	made->is_part = header.ch_type == ELFCOMPRESS_ZLIB &&
+			sn_inflate_first(bytes + sizeof(header), length - sizeof(header),
+					 made->bytes + made->length, made->info_bytes);
+	return made->is_part;
+}
+
 static bool add_section(struct made *made, const struct sn_elf_view *elf, const char *name)
 {
 	const Elf64_Shdr *section = sn_elf_section_named(elf, name);
@@ -96,8 +134,13 @@ static bool add_section(struct made *made, const struct sn_elf_view *elf, const 
 	header->sh_addralign = 1;
 	sn_text_add_bytes(&made->names, name, strlen(name) + 1);
 	made->bytes = sn_realloc_array(made->bytes, made->length + room, 1);
-	made->length += room;
 	made->count++;
+	if (unpack_first(elf, section, room, made)) {
+		header->sh_size = made->info_bytes;
+		made->length += made->info_bytes;
+		return true;
+	}
+	made->length += room;
 	return unpack(elf, section, made->bytes + header->sh_offset, room);
 }
 
@@ -144,7 +187,7 @@ static bool make(const struct sn_elf_view *elf, struct made *made)
 }
 
 bool sn_unpacked_open(const struct sn_elf_view *elf, uint64_t state, const char *folder,
-		      const char *id, bool is_to_keep, struct sn_file_view *out)
+		      const char *id, struct sn_unpacked_part *part, struct sn_file_view *out)
 {
 	struct sn_text path = { 0 };
 	struct made made = { 0 };
@@ -154,14 +197,18 @@ bool sn_unpacked_open(const struct sn_elf_view *elf, uint64_t state, const char 
 		return false;
 	sn_kept_path(&path, folder, id, &kind);
 	is_found = sn_kept_read(path.chars, &kind, state, out);
+	if (!is_found && part && part->count)
+		made.info_bytes = info_needed(elf, part);
 	if (!is_found && make(elf, &made)) {
-		if (is_to_keep)
+		if (!part)
 			sn_kept_write(folder, path.chars, &kind, state, made.bytes, made.length);
 		*out = (struct sn_file_view){ .bytes = made.bytes, .length = made.length };
 		is_found = true;
 	} else {
 		free(made.bytes);
 	}
+	if (part)
+		part->is_part = made.is_part;
 	sn_text_free(&made.names);
 	sn_text_free(&path);
 	return is_found;

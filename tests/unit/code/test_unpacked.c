@@ -7,7 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "code/image.h"
+#include "code/image_parts.h"
+#include "code/info_prefix.h"
 #include "code/structure.h"
 #include "harness/tap.h"
 
@@ -15,7 +16,7 @@ __attribute__((noinline, used)) static int looked_at(int x)
 {
 	return x * 3 + 1;
 }
-enum { LINE = 14 };
+enum { LINE = 15 };
 
 static char folder[] = "/tmp/sonde-test-unpacked-XXXXXX";
 static char program[128];
@@ -161,13 +162,106 @@ TEST(another_state_is_made_anew)
 	}
 	REQUIRE(sn_file_map(program, &file, NULL) == SN_OK);
 	REQUIRE(sn_elf_view_open(file.bytes, file.length, program, &elf, NULL) == SN_OK);
-	CHECK(sn_unpacked_open(&elf, 1, folder, "x", true, &views[0]) && !views[0].is_mapped);
+	CHECK(sn_unpacked_open(&elf, 1, folder, "x", NULL, &views[0]) && !views[0].is_mapped);
 	sn_file_unmap(&views[0]);
-	CHECK(sn_unpacked_open(&elf, 1, folder, "x", true, &views[0]) && views[0].is_mapped);
-	CHECK(sn_unpacked_open(&elf, 2, folder, "x", true, &views[1]) && !views[1].is_mapped);
+	CHECK(sn_unpacked_open(&elf, 1, folder, "x", NULL, &views[0]) && views[0].is_mapped);
+	CHECK(sn_unpacked_open(&elf, 2, folder, "x", NULL, &views[1]) && !views[1].is_mapped);
 	sn_file_unmap(&views[0]);
 	sn_file_unmap(&views[1]);
 	sn_elf_view_close(&elf);
 	sn_file_unmap(&file);
 	clean();
+}
+
+/* A structure of the packed program from which nothing is kept, and one of all of it. */
+struct two {
+	struct sn_image *images[2];
+	struct sn_structure *structures[2];
+};
+
+static void two_open(struct two *two)
+{
+	static const struct sn_image_options options[2] = {
+		{ .unpacked_folder = "/proc/nowhere", .keeps_nothing = true }, { 0 }
+	};
+
+	for (int i = 0; i < 2; i++) {
+		REQUIRE(sn_image_open(program, &options[i], &two->images[i], NULL) == SN_OK);
+		REQUIRE(sn_structure_open(two->images[i], &two->structures[i], NULL) == SN_OK);
+	}
+}
+
+static void two_close(struct two *two)
+{
+	for (int i = 0; i < 2; i++) {
+		sn_structure_free(two->structures[i]);
+		sn_image_free(two->images[i]);
+	}
+}
+
+static bool two_agree(struct two *two, size_t number)
+{
+	const struct sn_function *functions[2];
+	bool agree;
+
+	for (int i = 0; i < 2; i++) {
+		functions[i] = sn_structure_function(two->structures[i], number);
+		sn_function_prepare(two->structures[i], functions[i], SN_PREPARE_LINES);
+	}
+	agree = functions[0]->line == functions[1]->line &&
+		!functions[0]->file == !functions[1]->file &&
+		!functions[0]->unit == !functions[1]->unit &&
+		functions[0]->line_count == functions[1]->line_count &&
+		functions[0]->inline_count == functions[1]->inline_count;
+	for (uint32_t i = 0; agree && i < functions[0]->line_count; i++)
+		agree = functions[0]->lines[i].line == functions[1]->lines[i].line &&
+			functions[0]->lines[i].link_addr == functions[1]->lines[i].link_addr;
+	return agree;
+}
+
+/* One function needs a part of the units; then others need more. Each is what it is with all of them. */
+TEST(lines_from_a_part_of_the_units_are_those_from_all)
+{
+	unsigned wrong = 0, parts = 0;
+	size_t count;
+	struct two two;
+
+	if (!pack()) {
+		clean();
+		SKIP("there is no objcopy to pack sections with");
+	}
+	two_open(&two);
+	count = sn_structure_function_count(two.structures[1]);
+	two_close(&two);
+	for (size_t first = 0; first < count; first += count / 20) {
+		two_open(&two);
+		wrong += !two_agree(&two, first);
+		parts += two.images[0]->has_dwarf_part;
+		for (size_t i = 0; i < count; i += count / 40)
+			wrong += !two_agree(&two, i);
+		two_close(&two);
+	}
+	CHECK_INT(wrong, 0);
+	CHECK(parts > 0);
+	clean();
+}
+
+/* Sets of two units: [0x1000, 0x1100) at 0, and [0x2000, 0x2080) and [0x3000, 0x3001) at 0x50. */
+TEST(the_units_of_addresses_end_where_the_next_begins)
+{
+	static const uint64_t first[] = { 0x1000, 0x10ff }, second[] = { 0x1000, 0x3000 },
+			      none[] = { 0x1000, 0x1100 };
+	uint8_t sets[48 + 64] = { 44, 0, 0, 0, 2, 0, 0, 0, 0, 0, 8, 0 };
+
+	memcpy(sets + 16, (uint64_t[]){ 0x1000, 0x100 }, 16);
+	memcpy(sets + 48, (uint8_t[]){ 60, 0, 0, 0, 2, 0, 0x50, 0, 0, 0, 8, 0 }, 12);
+	memcpy(sets + 64, (uint64_t[]){ 0x2000, 0x80, 0x3000, 1 }, 32);
+	CHECK_INT(sn_info_prefix(sets, sizeof(sets), first, 2), 0x50);
+	CHECK_INT(sn_info_prefix(sets, sizeof(sets), second, 2), 0); /* the last */
+	CHECK_INT(sn_info_prefix(sets, sizeof(sets), none, 2), 0);
+	CHECK_INT(sn_info_prefix(sets, sizeof(sets), first, 0), 0);
+	for (size_t cut = 1; cut < sizeof(sets); cut++)
+		CHECK(cut == 48 || !sn_info_prefix(sets, cut, first, 2));
+	sets[4] = 3; /* another version */
+	CHECK_INT(sn_info_prefix(sets, sizeof(sets), first, 2), 0);
 }
