@@ -33,6 +33,8 @@ void sn_decode_instances(struct image *image, const struct owner *owner,
 	};
 
 	instances.has_iterations = iterations_of(record, &instances.iterations);
+	instances.lacks_open =
+		instances.has_iterations && record->step && record->entries > record->exits;
 	if (sn_decode_thread_of(image, owner->thread_index))
 		sn_vec_push(&image->decoder->experiment->instances, instances);
 	else
@@ -121,6 +123,13 @@ void sn_decode_bucket(struct image *image, const struct owner *owner,
 
 	if (!bucket_read(image, owner, record, &bucket))
 		return;
+	if (record->header.size_bytes >= sizeof(struct sn_record_timed)) {
+		const struct sn_record_timed *timed = (const void *)record;
+
+		bucket.iterations_min = timed->iterations_min;
+		bucket.iterations_max = timed->iterations_max & ~SN_SAMPLE_HOLDS_OTHERS;
+		bucket.holds_others = timed->iterations_max & SN_SAMPLE_HOLDS_OTHERS;
+	}
 	bucket.exponent -= SN_BUCKET_EXPONENT_ONE;
 	sn_vec_push(&image->decoder->experiment->buckets, bucket);
 }

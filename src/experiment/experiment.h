@@ -222,7 +222,8 @@ struct sn_loop_instances {
 	uint64_t left;	     /* of the open ones that were to be timed: they were surely left */
 	bool has_iterations; /* false: an open one hides how many there were */
 	uint64_t iterations;
-	uint32_t every; /* one in so many was to be timed; 0: found while running */
+	bool lacks_open; /* iterations are without those of the one that is open */
+	uint32_t every;	 /* one in so many was to be timed; 0: found while running */
 };
 
 /** How often a thread came to a basic block of a function that ran as a copy. */
@@ -257,6 +258,9 @@ struct sn_loop_bucket {
 	uint32_t thread, stack;
 	int exponent;
 	uint64_t timed, iterations, cycles;
+	uint64_t iterations_min,
+		iterations_max; /* of an instance; 0: not known (older experiments, variants) */
+	bool holds_others;	/* as of a timing, of one of them */
 	const struct sn_loop_timing *timings; /* some, spread evenly over the run */
 	uint32_t timing_count;
 };

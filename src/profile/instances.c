@@ -83,9 +83,11 @@ static void sum_up(struct sn_instance_bucket *bucket)
 	if (!count || !bucket->timed_iterations)
 		return;
 	qsort(bucket->kept, count, sizeof(*bucket->kept), by_iterations);
-	bucket->iterations_min = bucket->kept[0].timing.iterations;
+	if (!bucket->iterations_min || bucket->kept[0].timing.iterations < bucket->iterations_min)
+		bucket->iterations_min = bucket->kept[0].timing.iterations;
 	bucket->iterations_median = median_of(bucket)->timing.iterations;
-	bucket->iterations_max = bucket->kept[count - 1].timing.iterations;
+	if (bucket->kept[count - 1].timing.iterations > bucket->iterations_max)
+		bucket->iterations_max = bucket->kept[count - 1].timing.iterations;
 	qsort(bucket->kept, count, sizeof(*bucket->kept), by_pace);
 	bucket->cycles_min = bucket->kept[0].cycles_per_iteration;
 	bucket->cycles_median = median_of(bucket)->cycles_per_iteration;
@@ -122,6 +124,16 @@ static struct sn_instance_bucket *bucket_with(struct sn_instances *instances, in
 	return &instances->buckets[at];
 }
 
+/* Of all that were timed, where the record has it. */
+static void add_range(struct sn_instance_bucket *to, const struct sn_loop_bucket *from)
+{
+	if (from->iterations_min &&
+	    (!to->iterations_min || from->iterations_min < to->iterations_min))
+		to->iterations_min = from->iterations_min;
+	if (from->iterations_max > to->iterations_max)
+		to->iterations_max = from->iterations_max;
+}
+
 static void add_timings(struct sn_instance_bucket *to, const struct sn_loop_bucket *from,
 			struct sn_arena *arena)
 {
@@ -134,6 +146,8 @@ static void add_timings(struct sn_instance_bucket *to, const struct sn_loop_buck
 	to->timed += from->timed;
 	to->timed_cycles += from->cycles;
 	to->timed_iterations += from->iterations;
+	to->holds_others |= from->holds_others;
+	add_range(to, from);
 	for (uint32_t i = 0; i < from->timing_count; i++) {
 		const struct sn_loop_timing *timing = &from->timings[i];
 
@@ -192,6 +206,7 @@ static void add_counts(struct sn_instances *to, const struct sn_loop_instances *
 	to->open += from->open;
 	to->iterations += from->iterations;
 	to->has_iterations &= from->has_iterations;
+	to->uncounted += from->lacks_open;
 	to->aborted += from->left;
 	/* of what is open, one may be at work and all others were left, if all were to be timed */
 	to->has_aborted &= !from->open || from->timed + from->left + 1 >= from->instances;
@@ -246,6 +261,9 @@ static void add_buckets(struct finder *finder)
 		add_timings(bucket_with(to, from->exponent, &out->arena), from, &out->arena);
 	}
 	for (size_t i = 0; i < out->count; i++) {
+		/* nothing else is known of them */
+		if (out->items[i].uncounted && !out->items[i].iterations)
+			out->items[i].has_iterations = false;
 		sum_up(&out->items[i].all);
 		for (size_t b = 0; b < out->items[i].bucket_count; b++)
 			sum_up(&out->items[i].buckets[b]);

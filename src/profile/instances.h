@@ -23,9 +23,10 @@ struct sn_instance_bucket {
 	struct sn_instance
 		*kept; /* by cycles an iteration; some of the timed, spread over the run */
 	size_t kept_count;
-	/* known where some are kept and none holds others */
+	/* known where some are kept and none holds others; the least and the most are of all that were timed (in older
+	 * experiments of the kept) */
 	uint64_t iterations_min, iterations_median, iterations_max;
-	bool holds_others; /* one of the kept holds other instances of the loop */
+	bool holds_others; /* one of them holds other instances of the loop */
 	bool is_too_short; /* half of the instances take less than a reading of the counter: no median */
 	bool is_apart; /* few and long beside the loop's others: they may have been interrupted */
 	uint64_t share_cycles; /* of the timed ones, without buckets that are apart */
@@ -38,6 +39,8 @@ struct sn_instances {
 	uint32_t thread; /* of the experiment that counted; SN_NONE: all together */
 	uint64_t instances, open, iterations;
 	bool has_iterations;
+	uint64_t
+		uncounted; /* open instances whose iterations are not in `iterations`: at work when the run ended */
 	/* open ones that longjmp, an exception or the end of a thread has left; known where each instance was to be timed,
 	 * or none is open */
 	uint64_t aborted;

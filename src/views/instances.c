@@ -436,6 +436,12 @@ static void put_notes(const struct rows *rows, const struct sn_instances *of, FI
 			"%s: %llu of %llu timed instances have no share: few, and far slower than "
 			"the others; time off the CPU may be in them\n",
 			label, (unsigned long long)apart, (unsigned long long)of->all.timed);
+	if (of->uncounted)
+		fprintf(out,
+			"%s: iterations are without those of %llu instance%s that %s at work when the run "
+			"ended\n",
+			label, (unsigned long long)of->uncounted, of->uncounted == 1 ? "" : "s",
+			of->uncounted == 1 ? "was" : "were");
 	if (of->all.holds_others)
 		fprintf(out,
 			"%s: iterations of an instance are not known: other instances of it ran "
@@ -517,15 +523,16 @@ static const struct sn_explanation instances_words[] = {
 	  "that have not ended, too. Of a bucket only where every instance was timed.",
 	  "iterations" },
 	{ "iterations", "count",
-	  "Arrivals at the loop's header. Unknown where an instance that has not ended hides how many "
-	  "there were.",
+	  "Arrivals at the loop's header, of all instances; those that were left, too. Of a loop without calls "
+	  "those of an instance that was at work when the run ended are not known, as a line below the table "
+	  "says, and all are unknown where a handler left several.",
 	  "instances" },
 	{ "iterations_min", "count",
-	  "Fewest iterations of an instance, of the representatives. Unknown where other instances of the "
+	  "Fewest iterations of an instance, of all that were timed. Unknown where other instances of the "
 	  "loop ran within one (recursion).",
 	  NULL },
 	{ "iterations_median", "count", "Median of the representatives' iterations.", NULL },
-	{ "iterations_max", "count", "Most iterations of an instance, of the representatives.",
+	{ "iterations_max", "count", "Most iterations of an instance, of all that were timed.",
 	  NULL },
 	{ "cycles_min", "cycles",
 	  "Cycles an iteration of the fastest representative, of the time-stamp counter; where the "

@@ -75,4 +75,12 @@ struct sn_record_bucket {
 	} samples[SN_BUCKET_SAMPLES];
 };
 
+/** A BUCKET as it is written: with the fewest and the most iterations of all its instances. 0: none was timed yet. Records of
+ * older versions are a struct sn_record_bucket alone. */
+struct sn_record_timed {
+	struct sn_record_bucket bucket;
+	uint64_t iterations_min,
+		iterations_max; /* with SN_SAMPLE_HOLDS_OTHERS in the latter, if one does */
+};
+
 #endif

@@ -203,7 +203,7 @@ struct sn_plan_map {
 /** A loop in a thread's slot table. */
 struct sn_plan_slot {
 	uint64_t record; /* address of a struct sn_record_instances, 0: none yet */
-	uint64_t buckets[SN_PLAN_BUCKETS]; /* of a struct sn_record_bucket */
+	uint64_t buckets[SN_PLAN_BUCKETS]; /* of a struct sn_record_timed */
 	uint64_t caller; /* of a struct sn_record_caller: of the instance that is timed, or 0 */
 	uint64_t caller_entries; /* instances that call paths stand for, so far */
 	uint32_t caller_wait;	 /* timed instances until a call path is looked for */

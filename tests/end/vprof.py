@@ -143,6 +143,39 @@ if shutil.which('g++'):
     t.equal((row.get('aborted'), row.get('cycles_state', '')[:24]), (2999, 'its instances had no end'),
             'all but the last are known to have been left, and why there are no cycles is said')
 
+# fewest and most iterations are of all instances that were timed, not of the few that are kept; who is at work when the
+# run ends is said
+with open('ranges.c', 'w') as out:
+    out.write(r'''
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+__attribute__((noinline, noclone, noipa)) double sum(double *a, long n) { double s = 0; for (long i = 0; i < n; i++) { a[i % 64] += 1; s += a[i % 64]; } return s; }
+__attribute__((noinline, noclone, noipa)) unsigned long spin(volatile long *go) { unsigned long i = 1; do { i += 3; *go = 1; } while (i % 16 != 8 || !*go || i); return i; }
+static volatile long go;
+static void *forever(void *none) { spin(&go); return none; }
+int main(void)
+{
+	static double a[64];
+	double s = 0;
+	pthread_t thread;
+	for (long r = 0; r < 200000; r++) s += sum(a, r == 123457 ? 7001 : r == 150001 ? 3 : 100 + r % 7);
+	pthread_create(&thread, 0, forever, 0);
+	usleep(50000);
+	printf("%.17g\n", s);
+	return 0;
+}
+''')
+app = t.compile(os.path.abspath('ranges.c'), '-O1', '-g', '-pthread', output='./ranges')
+rows = counted('ranges', app)
+row = rows.get('sum', [{}])[0]
+t.equal((row.get('instances'), row.get('iterations_min'), row.get('iterations_max')), (200000, 3, 7001), 'the one longest and the one shortest instance are seen')
+t.check(100 <= (row.get('iterations_median') or 0) <= 106, 'beside the usual ones', row)
+row = rows.get('spin', [{}])[0]
+text = t.run('show', 'instances', 'x-ranges').stdout
+t.check(row.get('open') == 1 and row.get('iterations') != 0, 'nobody says that an instance that has not ended had no iterations', row)
+t.check('are without those of 1 instance that was at work' in text or row.get('iterations'), 'and that they are not known is said', row, text)
+
 # libraries that come later: before their constructors, while other threads work, and again
 with open('late_library.c', 'w') as out:
     out.write(r'''

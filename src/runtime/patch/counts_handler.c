@@ -405,29 +405,42 @@ void sn_patch_keep(struct sn_record_bucket *bucket, uint64_t number, uint64_t it
 	bucket->sample_count++;
 }
 
-static struct sn_record_bucket *
+static struct sn_record_timed *
 bucket_of(struct sn_thread *self, const struct sn_record_instances *record, uint32_t exponent)
 {
 	uint64_t *place = &sn_patch_words.table[record->loop].buckets[exponent];
-	struct sn_record_bucket *bucket = (void *)*place;
+	struct sn_record_timed *timed = (void *)*place;
 
-	if (bucket)
-		return bucket;
-	bucket = sn_patch_new_record(self, SN_RECORD_BUCKET, sizeof(*bucket), record->stack);
-	if (bucket) {
-		bucket->exponent = exponent;
-		bucket->sample_every = 1;
-		*place = (uint64_t)bucket;
+	if (timed)
+		return timed;
+	timed = sn_patch_new_record(self, SN_RECORD_BUCKET, sizeof(*timed), record->stack);
+	if (timed) {
+		timed->bucket.exponent = exponent;
+		timed->bucket.sample_every = 1;
+		*place = (uint64_t)timed;
 	}
-	return bucket;
+	return timed;
+}
+
+static void note_range(struct sn_record_timed *timed, uint64_t iterations, bool holds_others)
+{
+	uint64_t others = timed->iterations_max & SN_SAMPLE_HOLDS_OTHERS;
+	uint64_t most = timed->iterations_max & ~SN_SAMPLE_HOLDS_OTHERS;
+
+	if (holds_others)
+		others = SN_SAMPLE_HOLDS_OTHERS;
+	if (!timed->iterations_min || iterations < timed->iterations_min)
+		timed->iterations_min = iterations;
+	timed->iterations_max = (iterations > most ? iterations : most) | others;
 }
 
 static void end_instance(struct sn_record_instances *record, uint64_t tsc, uint64_t cpu)
 {
 	uint64_t parts, cycles, iterations;
 	struct sn_thread *self = sn_self;
-	struct sn_record_bucket *bucket;
+	struct sn_record_timed *bucket;
 	struct sn_record_caller *caller;
+	bool holds_others;
 	uint32_t exponent;
 
 	record->sum += sn_variant_arrivals(record) + sn_trace_arrivals(record);
@@ -459,13 +472,14 @@ static void end_instance(struct sn_record_instances *record, uint64_t tsc, uint6
 		caller->iterations += iterations;
 		caller->cycles += cycles;
 	}
+	holds_others = record->entries - 1 != record->open_number;
 	bucket = bucket_of(self, record, exponent);
-	if (bucket)
-		sn_patch_keep(bucket, record->open_number,
-			      record->entries - 1 == record->open_number
-				      ? iterations
-				      : iterations | SN_SAMPLE_HOLDS_OTHERS,
+	if (bucket) {
+		sn_patch_keep(&bucket->bucket, record->open_number,
+			      holds_others ? iterations | SN_SAMPLE_HOLDS_OTHERS : iterations,
 			      cycles);
+		note_range(bucket, iterations, holds_others);
+	}
 	sn_leave(self);
 }
 

@@ -64,6 +64,48 @@ TEST(instances_within_another_are_not_its_iterations)
 	fixture_end(&f);
 }
 
+/* Few of the timed ones are kept; the shortest and the longest may not be among them. */
+TEST(fewest_and_most_iterations_are_of_all_that_were_timed)
+{
+	static const struct sn_loop_timing kept[] = { { 0, 10, 100, false },
+						      { 8, 12, 120, false } };
+	struct sn_instances_list list;
+	struct fixture f;
+	uint32_t stack = begin_loop(&f, 1000);
+
+	add_bucket(&f, 0, stack, 3, 500, kept, 2);
+	sn_vec_last(&f.experiment->buckets).iterations_min = 1;
+	sn_vec_last(&f.experiment->buckets).iterations_max = 5000;
+	add_bucket(&f, 1, stack, 3, 2, kept, 2);
+	fixture_profile(&f, NULL);
+	sn_instances_find(f.profile, &list);
+	REQUIRE(list.count == 1);
+	CHECK_INT(list.items[0].all.iterations_min, 1);
+	CHECK_INT(list.items[0].all.iterations_median, 10);
+	CHECK_INT(list.items[0].all.iterations_max, 5000);
+	sn_instances_free(&list);
+	fixture_end(&f);
+}
+
+/* What no record of them has is of those that were kept. */
+TEST(older_experiments_have_the_range_of_what_was_kept)
+{
+	static const struct sn_loop_timing kept[] = { { 0, 10, 100, false },
+						      { 8, 12, 120, false } };
+	struct sn_instances_list list;
+	struct fixture f;
+	uint32_t stack = begin_loop(&f, 1000);
+
+	add_bucket(&f, 0, stack, 3, 500, kept, 2);
+	fixture_profile(&f, NULL);
+	sn_instances_find(f.profile, &list);
+	REQUIRE(list.count == 1);
+	CHECK_INT(list.items[0].all.iterations_min, 10);
+	CHECK_INT(list.items[0].all.iterations_max, 12);
+	sn_instances_free(&list);
+	fixture_end(&f);
+}
+
 TEST(what_is_shorter_than_a_reading_of_the_counter_has_no_median)
 {
 	static const struct sn_loop_timing nothing[] = { { 0, 8, 0, false }, { 2, 8, 0, false } };
