@@ -120,7 +120,7 @@ struct sn_lattice_run sn_lattice_experiment_run(const struct sn_lattice_experime
 	const struct sn_mpi_order *order = &experiment->order;
 	const struct sn_experiment *e = experiment->analysis->experiment;
 	double waited_s = cpu_wait_s(e);
-	unsigned cpus = sn_experiment_cpus_seen(e);
+	unsigned cpus = sn_experiment_cpus(e);
 
 	/* few samples may have met few of many CPUs: then nobody waited for one */
 	if (cpus >= order->ranks.count || waited_s < 0.05 * cpu_used_s(e))

@@ -408,8 +408,9 @@ void sn_experiment_free(struct sn_experiment *experiment);
 /** What a user calls it: the path of its folder, or of the archive that it came from. */
 const char *sn_experiment_given_path(const struct sn_experiment *experiment);
 
-/** CPUs that samples fell on, all hosts together; 1 at least. */
-unsigned sn_experiment_cpus_seen(const struct sn_experiment *experiment);
+/** CPUs that the run had, all hosts together: those of a host that samples fell on, or as many as each of its threads at work
+ * was allowed, if these are more. 1 at least. */
+unsigned sn_experiment_cpus(const struct sn_experiment *experiment);
 
 /** An empty experiment to be filled by hand: importers and tests. Arrays are pushed to directly. */
 struct sn_experiment *sn_experiment_new(const char *name);

@@ -490,7 +490,7 @@ void sn_evidence_find_time(struct sn_summary *summary, struct sn_evidence *out)
 	span_find(s);
 	each_thread(s, NULL);
 	each_thread(s, out);
-	out->cpus = sn_experiment_cpus_seen(summary->profile->experiment);
+	out->cpus = sn_experiment_cpus(summary->profile->experiment);
 	out->pauses_s[SN_PAUSE_SIGNAL] += capped_s(s, s->signal, out->cpus);
 	out->pauses_s[SN_PAUSE_UNTRACED] += capped_s(s, s->untraced, out->cpus);
 	cpu_waits_find(s, out);

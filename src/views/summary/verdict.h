@@ -93,7 +93,7 @@ struct sn_evidence {
 	double off_cpu_s; /* known even where its parts are not */
 	uint64_t samples;
 	size_t threads, processes; /* threads at work */
-	unsigned cpus;		   /* that samples fell on */
+	unsigned cpus;		   /* that it had: sn_experiment_cpus */
 	/* CPU time: these sum to cpu_s */
 	double compute_s, data_s, memory_s, io_cpu_s, lock_cpu_s, unknown_s;
 	double loading_s; /* in the dynamic linker */

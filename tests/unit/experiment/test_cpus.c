@@ -67,3 +67,20 @@ TEST(a_thread_that_only_waits_does_not_count)
 	CHECK_INT(sn_experiment_cpus_of(e, both), 2);
 	sn_experiment_free(e);
 }
+
+TEST(all_of_a_run_has_the_cpus_of_its_hosts)
+{
+	struct sn_experiment *e = made(3, 3);
+
+	allow(e, 2, 2); /* both were on one of the two whenever somebody looked */
+	CHECK_INT(sn_experiment_cpus(e), 2);
+	allow(e, 1, 1);
+	CHECK_INT(sn_experiment_cpus(e), 1);
+	e->processes.items[1].host = "there";
+	CHECK_INT(sn_experiment_cpus(e), 2);
+	allow(e, 4, 2);
+	CHECK_INT(sn_experiment_cpus(e), 6);
+	e->samples.count = 0;
+	CHECK_INT(sn_experiment_cpus(e), 1);
+	sn_experiment_free(e);
+}
