@@ -178,13 +178,19 @@ static const char *name_at(struct sn_image *image, uint64_t link_addr)
 static const char *stub_name(struct sn_image *image, const struct relocation *relocation)
 {
 	const char *name = relocation->name;
+	size_t length;
+	char *whole;
 
 	/* IRELATIVE: the resolver stands in for the name that static linking dropped */
 	if (!name && relocation->value)
 		name = name_at(image, relocation->value);
 	if (!name || !*name)
 		return NULL;
-	return sn_arena_printf(&image->arena, "%s@plt", name);
+	length = strlen(name);
+	whole = sn_arena_array(&image->arena, char, length + sizeof("@plt"));
+	memcpy(whole, name, length);
+	memcpy(whole + length, "@plt", sizeof("@plt"));
+	return whole;
 }
 
 static void read_plt_section(struct sn_image *image, const struct sn_section *section,

@@ -370,26 +370,39 @@ static void add_gap_part(struct making *m, const char *after, uint64_t at, uint6
 		push_gap(m, after, from, end);
 }
 
+enum { CUT_ALIGNMENT = 16 };
+
+/* The first offset in [from, to) at a multiple of 16 that int3 fills up to; `to`: none. */
+static size_t first_filled(const uint8_t *bytes, size_t from, size_t to)
+{
+	enum { FILL = 3, INT3 = 0xcc };
+
+	for (size_t at = from; at < to; at += CUT_ALIGNMENT) {
+		const uint8_t *here = bytes + at;
+
+		if (here[0] != INT3 && here[-1] == INT3 && here[-2] == INT3 && here[-FILL] == INT3)
+			return at;
+	}
+	return to;
+}
+
+/* Most gaps are small and have none: what is before them in the part is looked at only if they have one. */
 uint64_t sn_image_gap_cut(const struct sn_image *image, uint64_t after_addr, uint64_t end)
 {
-	enum { ALIGNMENT = 16, FILL = 3, INT3 = 0xcc };
-
 	for (uint64_t part = after_addr / SN_GAP_PART_BYTES * SN_GAP_PART_BYTES; part < end;
 	     part += SN_GAP_PART_BYTES) {
-		size_t available;
+		size_t limit = end - part < SN_GAP_PART_BYTES ? end - part : SN_GAP_PART_BYTES;
+		size_t low = CUT_ALIGNMENT, available, at;
 		const uint8_t *bytes = sn_image_bytes(image, part, &available);
 
-		for (size_t at = ALIGNMENT; bytes && at < SN_GAP_PART_BYTES && at < available;
-		     at += ALIGNMENT) {
-			const uint8_t *here = bytes + at;
-
-			if (here[0] == INT3 || here[-1] != INT3 || here[-2] != INT3 ||
-			    here[-FILL] != INT3)
-				continue;
-			if (part + at > after_addr && part + at < end)
-				return part + at;
-			break;
-		}
+		if (!bytes)
+			continue;
+		if (after_addr >= part)
+			low += (after_addr - part) / CUT_ALIGNMENT * CUT_ALIGNMENT;
+		limit = available < limit ? available : limit;
+		at = first_filled(bytes, low, limit);
+		if (at < limit && first_filled(bytes, CUT_ALIGNMENT, low) >= low)
+			return part + at;
 	}
 	return end;
 }
