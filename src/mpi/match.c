@@ -86,11 +86,30 @@ static void receive_alone(struct sn_mpi *mpi, const struct sn_mpi_end *receive)
 		message_add(mpi, NULL, receive);
 }
 
+/* The probes from `*next` on that found this message: the first one of the channel that nobody had asked for
+ * before. Those that an earlier message has answered are behind `*next`. */
+static void probes_answer(struct sn_mpi_build *build, const struct sn_mpi_end *send,
+			  const struct sn_mpi_end *receive, size_t *next)
+{
+	const struct sn_mpi_end *probes = build->probes.items;
+	size_t count = build->probes.count;
+
+	while (*next < count && channel_compare(&probes[*next], send) < 0)
+		++*next;
+	while (*next < count && channel_compare(&probes[*next], send) == 0 &&
+	       (!receive || receive->order_ns >= probes[*next].order_ns))
+		sn_vec_push(&build->mpi->probes,
+			    (struct sn_mpi_probe){ probes[(*next)++].event, send->event });
+}
+
 static void ends_match(struct sn_mpi_build *build)
 {
 	struct sn_mpi_end *sends = build->sends.items, *receives = build->receives.items;
-	size_t s = 0, r = 0;
+	size_t s = 0, r = 0, probe = 0;
 
+	if (build->probes.count)
+		qsort(build->probes.items, build->probes.count, sizeof(*build->probes.items),
+		      end_compare);
 	if (build->sends.count)
 		qsort(sends, build->sends.count, sizeof(*sends), end_compare);
 	if (build->receives.count)
@@ -101,12 +120,15 @@ static void ends_match(struct sn_mpi_build *build)
 		int order = !send ? 1 : !receive ? -1 : channel_compare(send, receive);
 
 		if (send && (order < 0 || (order == 0 && !is_matchable(send)))) {
+			if (is_matchable(send))
+				probes_answer(build, send, NULL, &probe);
 			message_add(build->mpi, send, NULL);
 			s++;
 		} else if (receive && (order > 0 || !receive->is_known || !is_matchable(receive))) {
 			receive_alone(build->mpi, receive);
 			r++;
 		} else {
+			probes_answer(build, send, receive, &probe);
 			message_add(build->mpi, send, receive);
 			s++;
 			r++;

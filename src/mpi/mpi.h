@@ -97,6 +97,16 @@ struct sn_mpi_comm_of {
 	bool is_inter; /* ranks: of one side */
 };
 
+/** A blocking probe, and the call that sent what it found. */
+struct sn_mpi_probe {
+	uint32_t event, sent;
+};
+
+/** A rank's MPI_Finalize, where those of its world met: nobody left it before the last one had come. */
+struct sn_mpi_ending {
+	uint32_t world, event;
+};
+
 /** Calls that leave no event, by rank and function. */
 struct sn_mpi_count {
 	uint32_t process;
@@ -112,7 +122,9 @@ struct sn_mpi {
 	SN_VEC(struct sn_mpi_message) messages;	    /* by the begin of the sending call */
 	SN_VEC(struct sn_mpi_operation) operations; /* by communicator, then order */
 	SN_VEC(struct sn_mpi_part) parts;
-	SN_VEC(struct sn_mpi_comm_of) comms; /* 0: MPI_COMM_WORLD */
+	SN_VEC(struct sn_mpi_probe) probes;
+	SN_VEC(struct sn_mpi_ending) endings; /* by world */
+	SN_VEC(struct sn_mpi_comm_of) comms;  /* 0: MPI_COMM_WORLD */
 	SN_VEC(struct sn_mpi_count) counts;
 	int32_t *ranks;	    /* by process; -1: it did not come past MPI_Init */
 	uint32_t *worlds;   /* by process: programs of one experiment have worlds of their own */

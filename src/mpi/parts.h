@@ -88,6 +88,8 @@ struct sn_mpi_build {
 	struct sn_map comm_index; /* process and id -> index + 1 */
 	SN_VEC(struct sn_mpi_end) sends;
 	SN_VEC(struct sn_mpi_end) receives;
+	SN_VEC(struct sn_mpi_end)
+	probes; /* blocking ones: a receive of what they found, that took nothing */
 	SN_VEC(struct sn_mpi_meeting) meetings;
 	int64_t *world_ns; /* by process: when MPI_Init had returned; 0: never */
 	uint32_t *domains; /* by process: clocks that are one */

@@ -388,6 +388,7 @@ static void build_free(struct sn_mpi_build *build)
 	sn_vec_free(&build->deeds);
 	sn_vec_free(&build->sends);
 	sn_vec_free(&build->receives);
+	sn_vec_free(&build->probes);
 	sn_vec_free(&build->meetings);
 	sn_map_free(&build->comm_index);
 	free(build->world_ns);
@@ -464,6 +465,8 @@ void sn_mpi_free(struct sn_mpi *mpi)
 	sn_vec_free(&mpi->messages);
 	sn_vec_free(&mpi->operations);
 	sn_vec_free(&mpi->parts);
+	sn_vec_free(&mpi->probes);
+	sn_vec_free(&mpi->endings);
 	sn_vec_free(&mpi->comms);
 	sn_vec_free(&mpi->counts);
 	free(mpi->ranks);

@@ -215,11 +215,9 @@ static void receive_end(struct follower *f, uint32_t receive, const struct sn_mp
 
 static void probe_play(struct follower *f, const struct sn_mpi_deed *deed)
 {
-	struct sn_mpi_end end;
+	enum sn_mpi_meaning meaning = sn_mpi_function_meaning(event_of(f, deed)->function);
+	struct sn_mpi_end end = end_make(f, deed);
 
-	if (!deed->has_handle && !(deed->flags & SN_MPI_IS_ANY))
-		return;
-	end = end_make(f, deed);
 	end.from = -1;
 	end.to = f->build->mpi->ranks[event_of(f, deed)->process];
 	end.is_known = true;
@@ -230,6 +228,10 @@ static void probe_play(struct follower *f, const struct sn_mpi_deed *deed)
 	end.is_partitioned = false; /* no such flag of a probe */
 	end.is_any_source = deed->flags & SN_MPI_IS_ANY;
 	end.is_any_tag = deed->flags & SN_MPI_IS_ANY_TAG;
+	if (meaning == SN_MPI_MEANS_PROBE || meaning == SN_MPI_MEANS_MPROBE)
+		sn_vec_push(&f->build->probes, end);
+	if (!deed->has_handle && !(deed->flags & SN_MPI_IS_ANY))
+		return;
 	sn_vec_push(&f->taken, end);
 	if (!deed->has_handle) {
 		*probed_of(f, event_of(f, deed)->process) = f->taken.count;

@@ -72,25 +72,43 @@ static void receptions_judge(struct sn_mpi *mpi, const uint32_t *order, size_t c
 	}
 }
 
+/* One that went on after the receiver had asked was waiting for that. When the sending was over within a call that
+ * also receives is not known: if it waits about as long for a message of the same rank, that rank came late. */
+static void sending_judge(struct sn_mpi *mpi, const struct sn_mpi_message *m)
+{
+	const struct sn_mpi_event *done, *posted;
+
+	if (m->sent_done == SN_NONE || m->posted == SN_NONE)
+		return;
+	done = event_at(mpi, m->sent_done);
+	posted = event_at(mpi, m->posted);
+	if (done->t1_ns <= posted->t0_ns)
+		return;
+	if (done->waited_for != SN_NONE &&
+	    event_at(mpi, done->waited_for)->process == posted->process &&
+	    done->wait_ns >= (posted->t0_ns - done->t0_ns) / 2)
+		return;
+	wait_set(mpi, m->sent_done, posted->t0_ns, SN_MPI_LATE_RECEIVER, m->posted);
+}
+
 static void messages_judge(struct sn_mpi *mpi)
 {
 	uint32_t *order = sn_alloc_zeroed(mpi->messages.count + 1, sizeof(*order));
 	size_t count = 0;
 
-	for (size_t i = 0; i < mpi->messages.count; i++) {
-		const struct sn_mpi_message *m = &mpi->messages.items[i];
-
-		if (m->sent != SN_NONE && m->received != SN_NONE)
+	for (size_t i = 0; i < mpi->messages.count; i++)
+		if (mpi->messages.items[i].sent != SN_NONE &&
+		    mpi->messages.items[i].received != SN_NONE)
 			order[count++] = (uint32_t)i;
-		/* one that went on after the receiver had asked was waiting for that */
-		if (m->sent_done != SN_NONE && m->posted != SN_NONE &&
-		    event_at(mpi, m->sent_done)->t1_ns > event_at(mpi, m->posted)->t0_ns)
-			wait_set(mpi, m->sent_done, event_at(mpi, m->posted)->t0_ns,
-				 SN_MPI_LATE_RECEIVER, m->posted);
-	}
 	qsort_r(order, count, sizeof(*order), reception_compare, mpi);
 	receptions_judge(mpi, order, count);
 	free(order);
+	for (size_t i = 0; i < mpi->probes.count; i++)
+		wait_set(mpi, mpi->probes.items[i].event,
+			 event_at(mpi, mpi->probes.items[i].sent)->t0_ns, SN_MPI_LATE_SENDER,
+			 mpi->probes.items[i].sent);
+	for (size_t i = 0; i < mpi->messages.count; i++)
+		sending_judge(mpi, &mpi->messages.items[i]);
 }
 
 /* ---- collective operations ---- */
@@ -218,9 +236,79 @@ static void operation_judge(struct sn_mpi *mpi, const struct sn_mpi_operation *o
 	}
 }
 
+/* ---- the end of MPI ---- */
+
+static int ending_compare(const void *a, const void *b)
+{
+	const struct sn_mpi_ending *x = a, *y = b;
+
+	if (x->world != y->world)
+		return x->world < y->world ? -1 : 1;
+	return (x->event > y->event) - (x->event < y->event);
+}
+
+/* The standard lets a rank leave MPI_Finalize before others come. So ranks waited for each other if none did. */
+static bool has_met(const struct sn_mpi *mpi, const struct sn_mpi_ending *endings, size_t count,
+		    uint32_t *last)
+{
+	int64_t left_ns = INT64_MAX;
+
+	*last = endings[0].event;
+	for (size_t i = 0; i < count; i++) {
+		const struct sn_mpi_event *event = event_at(mpi, endings[i].event);
+
+		left_ns = event->t1_ns < left_ns ? event->t1_ns : left_ns;
+		if (event->t0_ns > event_at(mpi, *last)->t0_ns)
+			*last = endings[i].event;
+	}
+	return count > 1 && left_ns > event_at(mpi, *last)->t0_ns;
+}
+
+/* Keeps the endings of worlds whose ranks met, and sets their waiting. */
+static void endings_judge(struct sn_mpi *mpi)
+{
+	struct sn_mpi_ending *endings = mpi->endings.items;
+	size_t kept = 0;
+
+	for (size_t first = 0, end; first < mpi->endings.count; first = end) {
+		uint32_t last;
+
+		for (end = first + 1;
+		     end < mpi->endings.count && endings[end].world == endings[first].world;)
+			end++;
+		if (!has_met(mpi, &endings[first], end - first, &last))
+			continue;
+		for (size_t i = first; i < end; i++) {
+			if (endings[i].event != last)
+				wait_set(mpi, endings[i].event, event_at(mpi, last)->t0_ns,
+					 SN_MPI_WAIT_AT_BARRIER, last);
+			endings[kept++] = endings[i];
+		}
+	}
+	mpi->endings.count = kept;
+}
+
+static void endings_find(struct sn_mpi *mpi)
+{
+	for (size_t i = 0; i < mpi->events.count; i++) {
+		const struct sn_mpi_event *event = &mpi->events.items[i];
+
+		if (sn_mpi_function_meaning(event->function) == SN_MPI_MEANS_FINALIZE &&
+		    mpi->worlds[event->process] != SN_NONE)
+			sn_vec_push(
+				&mpi->endings,
+				(struct sn_mpi_ending){ mpi->worlds[event->process], (uint32_t)i });
+	}
+	if (mpi->endings.count)
+		qsort(mpi->endings.items, mpi->endings.count, sizeof(*mpi->endings.items),
+		      ending_compare);
+	endings_judge(mpi);
+}
+
 void sn_mpi_waits_find(struct sn_mpi *mpi)
 {
 	messages_judge(mpi);
+	endings_find(mpi);
 	for (size_t i = 0; i < mpi->operations.count; i++)
 		operation_judge(mpi, &mpi->operations.items[i]);
 }

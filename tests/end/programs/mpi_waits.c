@@ -90,6 +90,41 @@ static __attribute__((noinline)) void wrong_order(void)
 	}
 }
 
+static __attribute__((noinline)) void late_sender_of_probe(void)
+{
+	MPI_Status status;
+
+	if (rank == 0) {
+		work_longer();
+		come(__func__);
+		MPI_Send(big, 10, MPI_DOUBLE, 1, 6, MPI_COMM_WORLD);
+	} else if (rank == 1) {
+		come(__func__);
+		MPI_Probe(0, 6, MPI_COMM_WORLD, &status);
+		MPI_Recv(big, 10, MPI_DOUBLE, 0, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	}
+}
+
+/* Of few bytes: nobody waits to send. */
+static __attribute__((noinline)) void late_sender_of_exchange(void)
+{
+	if (rank == 2)
+		return;
+	if (rank == 0)
+		work_longer();
+	come(__func__);
+	MPI_Sendrecv(big, 5, MPI_DOUBLE, 1 - rank, 7, other, 5, MPI_DOUBLE, 1 - rank, 7,
+		     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static __attribute__((noinline)) void wait_at_finalize(void)
+{
+	if (rank == 2)
+		work_longer();
+	come(__func__);
+	MPI_Finalize();
+}
+
 static __attribute__((noinline)) void wait_at_barrier(void)
 {
 	if (rank == 1)
@@ -124,9 +159,11 @@ static __attribute__((noinline)) void late_broadcast(void)
 
 int main(int argc, char **argv)
 {
-	static void (*const kinds[])(void) = { late_sender,  late_sender_of_request, late_receiver,
-					       wrong_order,  wait_at_barrier,	     wait_at_nxn,
-					       early_reduce, late_broadcast };
+	static void (*const kinds[])(void) = { late_sender,	     late_sender_of_request,
+					       late_receiver,	     wrong_order,
+					       wait_at_barrier,	     wait_at_nxn,
+					       early_reduce,	     late_broadcast,
+					       late_sender_of_probe, late_sender_of_exchange };
 
 	char path[256];
 	FILE *out;
@@ -140,7 +177,8 @@ int main(int argc, char **argv)
 		meet();
 		kinds[i]();
 	}
-	MPI_Finalize();
+	meet();
+	wait_at_finalize();
 	snprintf(path, sizeof path, "%s.%d", argv[2], rank);
 	out = fopen(path, "w");
 	for (int i = 0; i < count; i++)

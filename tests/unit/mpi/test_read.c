@@ -81,6 +81,83 @@ TEST(the_wrong_order)
 	sn_mpi_free(mpi);
 }
 
+static void made_probe(struct made_rank *made, uint64_t t0, uint64_t t1, int from, int tag)
+{
+	made_call(made, made_MPI_Probe, t0, t1);
+	made_put(made, SN_MPI_PROBE, 4, made_signed(from), made_signed(tag), 0UL, 8UL);
+}
+
+/* It waits for the first message that nobody has asked for; a second probe of it waits for nobody. */
+TEST(a_probe_waits_for_what_it_finds)
+{
+	struct sn_mpi *mpi;
+
+	made_begin(&run, 2);
+	made_send(&run.ranks[0], 50, 60, 1, 7, 8);
+	made_send(&run.ranks[0], 600, 610, 1, 7, 8);
+	made_send(&run.ranks[0], 900, 910, 1, 9, 8);
+	made_receive(&run.ranks[1], 100, 110, 0, 7, 0, 7, 8);
+	made_probe(&run.ranks[1], 200, 620, 0, 7);
+	made_probe(&run.ranks[1], 630, 640, 0, 7);
+	made_receive(&run.ranks[1], 650, 660, 0, 7, 0, 7, 8);
+	made_probe(&run.ranks[1], 700, 920, 0, 9);
+	mpi = read_run();
+	CHECK_INT(mpi->probes.count, 3);
+	CHECK_INT(event_at(mpi, 1, 200)->wait, SN_MPI_LATE_SENDER);
+	CHECK_INT(event_at(mpi, 1, 200)->wait_ns, 400);
+	CHECK_INT(event_at(mpi, 1, 630)->wait, SN_MPI_WAIT_NONE);
+	CHECK_INT(event_at(mpi, 1, 700)->wait, SN_MPI_LATE_SENDER);
+	CHECK_INT(event_at(mpi, 1, 700)->wait_ns, 200);
+	sn_mpi_free(mpi);
+}
+
+static void made_exchange(struct made_rank *made, uint64_t t0, uint64_t t1, int with)
+{
+	made_call(made, made_MPI_Sendrecv, t0, t1);
+	made_put(made, SN_MPI_SEND, 4, made_signed(with), made_signed(3), 0UL, 40UL);
+	made_put(made, SN_MPI_RECV, 4, made_signed(with), made_signed(3), 0UL, 1000UL);
+	made_put(made, SN_MPI_DONE, 3, made_signed(with), made_signed(3), 40UL);
+}
+
+/* Of a call that sends and receives the sending may have been over long before: its partner's message came late. */
+TEST(an_exchange_waits_for_the_late_sender)
+{
+	struct sn_mpi *mpi;
+
+	made_begin(&run, 2);
+	made_exchange(&run.ranks[0], 600, 615, 1);
+	made_exchange(&run.ranks[1], 100, 620, 0);
+	mpi = read_run();
+	CHECK_INT(event_at(mpi, 1, 100)->wait, SN_MPI_LATE_SENDER);
+	CHECK_INT(event_at(mpi, 1, 100)->wait_ns, 500);
+	CHECK_INT(event_at(mpi, 0, 600)->wait, SN_MPI_WAIT_NONE);
+	sn_mpi_free(mpi);
+}
+
+TEST(ranks_meet_as_they_end)
+{
+	struct sn_mpi *mpi;
+
+	made_begin(&run, 3);
+	for (int r = 0; r < 3; r++)
+		made_call(&run.ranks[r], made_MPI_Finalize, 100 + 200 * (uint64_t)r, 520);
+	mpi = read_run();
+	CHECK_INT(mpi->endings.count, 3);
+	CHECK_INT(event_at(mpi, 0, 100)->wait, SN_MPI_WAIT_AT_BARRIER);
+	CHECK_INT(event_at(mpi, 0, 100)->wait_ns, 400);
+	CHECK_INT(event_at(mpi, 1, 300)->wait_ns, 200);
+	CHECK_INT(event_at(mpi, 2, 500)->wait, SN_MPI_WAIT_NONE);
+	sn_mpi_free(mpi);
+	/* one left before the last one came */
+	made_begin(&run, 3);
+	for (int r = 0; r < 3; r++)
+		made_call(&run.ranks[r], made_MPI_Finalize, 100 + 200 * (uint64_t)r, r ? 520 : 450);
+	mpi = read_run();
+	CHECK_INT(mpi->endings.count, 0);
+	CHECK_INT(event_at(mpi, 0, 100)->wait, SN_MPI_WAIT_NONE);
+	sn_mpi_free(mpi);
+}
+
 TEST(messages_of_one_kind_keep_their_order)
 {
 	struct sn_mpi *mpi;
