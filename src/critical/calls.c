@@ -125,6 +125,22 @@ static void member_add(struct gatherer *g, struct sn_critical_member member)
 		sn_vec_push(&g->graph->members, member);
 }
 
+/* What the lane needed as it came was given then, or before. */
+static void bound_add(struct gatherer *g, struct sn_critical_bound bound)
+{
+	size_t lanes = g->graph->lanes.count;
+
+	if (bound.given_ns > bound.came_ns)
+		bound.given_ns = bound.came_ns;
+	if (bound.lane < lanes && bound.by < lanes && bound.by != bound.lane)
+		sn_vec_push(&g->graph->bounds, bound);
+}
+
+static uint32_t lane_of_event(const struct gatherer *g, const struct sn_mpi_event *event)
+{
+	return lane_of(g, event->process, thread_of(g, event->process, event->thread));
+}
+
 static void mpi_calls_add(struct gatherer *g)
 {
 	for (size_t i = 0; i < g->mpi->events.count; i++) {
@@ -144,15 +160,60 @@ static void mpi_calls_add(struct gatherer *g)
 		if (event->wait_ns > 0 && event->waited_for != SN_NONE) {
 			const struct sn_mpi_event *other = &g->mpi->events.items[event->waited_for];
 
-			wait_add(g, (struct sn_critical_wait){
-					    .t0_ns = event->t0_ns,
-					    .released_ns = event->t0_ns + event->wait_ns,
-					    .lane = lane,
-					    .by = lane_of(
-						    g, other->process,
-						    thread_of(g, other->process, other->thread)) });
+			wait_add(g, (struct sn_critical_wait){ .t0_ns = event->t0_ns,
+							       .released_ns = event->t0_ns +
+									      event->wait_ns,
+							       .lane = lane,
+							       .by = lane_of_event(g, other) });
 		}
 	}
+}
+
+/* A call needs what began with another one: it was there, or the call waited for it, perhaps for more besides. */
+static void mpi_need_add(struct gatherer *g, uint32_t call, uint32_t needed)
+{
+	const struct sn_mpi_event *event, *other;
+
+	if (call == SN_NONE || needed == SN_NONE)
+		return;
+	event = &g->mpi->events.items[call];
+	other = &g->mpi->events.items[needed];
+	if (other->t0_ns <= event->t0_ns)
+		bound_add(g, (struct sn_critical_bound){ .came_ns = event->t0_ns,
+							 .given_ns = other->t0_ns,
+							 .lane = lane_of_event(g, event),
+							 .by = lane_of_event(g, other) });
+	else if (event->waited_for != needed && other->t0_ns < event->t1_ns)
+		wait_add(g, (struct sn_critical_wait){ .t0_ns = event->t0_ns,
+						       .released_ns = other->t0_ns,
+						       .lane = lane_of_event(g, event),
+						       .by = lane_of_event(g, other) });
+}
+
+static void mpi_messages_add(struct gatherer *g)
+{
+	for (size_t i = 0; i < g->mpi->messages.count; i++)
+		mpi_need_add(g, g->mpi->messages.items[i].received, g->mpi->messages.items[i].sent);
+	for (size_t i = 0; i < g->mpi->probes.count; i++)
+		mpi_need_add(g, g->mpi->probes.items[i].event, g->mpi->probes.items[i].sent);
+}
+
+/* Who ended MPI in one world waited for each other. */
+static void mpi_endings_add(struct gatherer *g)
+{
+	for (size_t i = 0; i < g->mpi->endings.count; i++) {
+		const struct sn_mpi_ending *ending = &g->mpi->endings.items[i];
+		const struct sn_mpi_event *event = &g->mpi->events.items[ending->event];
+
+		if (i && g->mpi->endings.items[i - 1].world != ending->world)
+			g->meetings++;
+		member_add(g, (struct sn_critical_member){ .meeting = g->meetings,
+							   .lane = lane_of_event(g, event),
+							   .came_ns = event->t0_ns,
+							   .gives = true,
+							   .takes = true });
+	}
+	g->meetings += g->mpi->endings.count > 0;
 }
 
 static void mpi_meetings_add(struct gatherer *g)
@@ -172,9 +233,7 @@ static void mpi_meetings_add(struct gatherer *g)
 
 			member_add(g, (struct sn_critical_member){
 					      .meeting = g->meetings,
-					      .lane = lane_of(
-						      g, event->process,
-						      thread_of(g, event->process, event->thread)),
+					      .lane = lane_of_event(g, event),
 					      .came_ns = event->t0_ns,
 					      .gives = pattern != SN_MPI_ROOT_TO_ALL || is_root,
 					      /* of others the wait is where they complete it */
@@ -204,6 +263,15 @@ static void lock_calls_add(struct gatherer *g, const struct sn_locks *locks)
 						       .released_ns = wait->released_ns,
 						       .lane = wait->thread,
 						       .by = wait->by });
+		if (wait->by != SN_NONE && wait->released_ns <= wait->asked_ns)
+			bound_add(g,
+				  (struct sn_critical_bound){
+					  .came_ns = wait->t0_ns,
+					  .given_ns = wait->kind == SN_SYNC_JOIN
+							      ? g->e->threads.items[wait->by].end_ns
+							      : wait->released_ns,
+					  .lane = wait->thread,
+					  .by = wait->by });
 		if (wait->meeting)
 			member_add(g, (struct sn_critical_member){ .meeting = g->meetings +
 									      wait->meeting - 1,
@@ -550,6 +618,8 @@ void sn_critical_gather(struct sn_critical *critical, const struct sn_program *p
 	if (mpi) {
 		mpi_calls_add(&g);
 		mpi_meetings_add(&g);
+		mpi_endings_add(&g);
+		mpi_messages_add(&g);
 	}
 	if (is_over_threads) {
 		lock_calls_add(&g, locks);

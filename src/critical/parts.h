@@ -11,6 +11,29 @@ struct sn_critical_wait {
 	uint32_t lane, by;
 };
 
+/** What a lane needed of another one was there already: the lane came later than the other one had done it, and
+ *  would wait for it if it came sooner. */
+struct sn_critical_bound {
+	int64_t came_ns;
+	int64_t given_ns; /* not after came_ns */
+	uint32_t lane, by;
+};
+
+/** What the replay goes through, in the order of the recorded time. */
+enum sn_critical_moment_kind {
+	SN_CRITICAL_LANE_STARTS,
+	SN_CRITICAL_WAIT_ENDS,
+	SN_CRITICAL_MEETING_IS_FULL,
+	SN_CRITICAL_BOUND_IS_GIVEN,
+	SN_CRITICAL_BOUND_IS_USED,
+};
+
+struct sn_critical_moment {
+	int64_t ns;
+	enum sn_critical_moment_kind kind;
+	uint32_t index; /* a lane, a wait, the first member of a meeting, a bound */
+};
+
 /** One who takes part in a barrier, or in an operation of MPI. */
 struct sn_critical_member {
 	uint32_t meeting, lane;
@@ -35,6 +58,8 @@ struct sn_critical_graph {
 	SN_VEC(struct sn_critical_lane) lanes;
 	SN_VEC(struct sn_critical_wait) waits;	   /* by lane, then release */
 	SN_VEC(struct sn_critical_member) members; /* by meeting */
+	SN_VEC(struct sn_critical_bound) bounds;
+	SN_VEC(struct sn_critical_moment) moments; /* by time */
 	uint32_t root;	       /* the lane that the path ends in; SN_NONE: there is none */
 	int64_t end_ns;	       /* of the root; what lies behind the end of the run is on no path */
 	SN_VEC(uint32_t) ends; /* lanes one of which ends last: the root, or all ranks */
@@ -43,5 +68,8 @@ struct sn_critical_graph {
 /** calls.c: lanes, calls and waits. */
 void sn_critical_gather(struct sn_critical *critical, const struct sn_program *program,
 			const struct sn_mpi *mpi, const struct sn_locks *locks);
+
+/** replay.c: the moments of all the rest. */
+void sn_critical_moments_gather(struct sn_critical_graph *graph);
 
 #endif

@@ -16,26 +16,18 @@ struct progress {
 	uint32_t call, sample_call, wait_call;
 };
 
-enum moment_kind { LANE_STARTS, WAIT_ENDS, MEETING_IS_FULL };
-
-struct moment {
-	int64_t ns;
-	enum moment_kind kind;
-	uint32_t index; /* a lane, a wait, the first member of a meeting */
-};
-
 struct replay {
 	const struct sn_critical *critical;
 	const struct sn_critical_graph *graph;
 	enum sn_critical_kind kind;
 	uint32_t function;
 	struct progress *lanes;
-	SN_VEC(struct moment) moments;
+	int64_t *given_ns; /* by bound: the new time at which it is given */
 };
 
 static int moments_compare(const void *a, const void *b)
 {
-	const struct moment *x = a, *y = b;
+	const struct sn_critical_moment *x = a, *y = b;
 
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? -1 : 1;
@@ -233,16 +225,22 @@ static size_t meeting_end(const struct sn_critical_graph *graph, size_t first)
 	return end;
 }
 
-static void moments_gather(struct replay *replay)
+static void moment_add(struct sn_critical_graph *graph, int64_t ns,
+		       enum sn_critical_moment_kind kind, size_t index)
 {
-	const struct sn_critical_graph *graph = replay->graph;
+	sn_vec_push(&graph->moments, (struct sn_critical_moment){ ns, kind, (uint32_t)index });
+}
 
-	for (uint32_t l = 0; l < graph->lanes.count; l++)
-		sn_vec_push(&replay->moments,
-			    (struct moment){ graph->lanes.items[l].start_ns, LANE_STARTS, l });
-	for (uint32_t w = 0; w < graph->waits.count; w++)
-		sn_vec_push(&replay->moments,
-			    (struct moment){ graph->waits.items[w].released_ns, WAIT_ENDS, w });
+void sn_critical_moments_gather(struct sn_critical_graph *graph)
+{
+	for (size_t l = 0; l < graph->lanes.count; l++)
+		moment_add(graph, graph->lanes.items[l].start_ns, SN_CRITICAL_LANE_STARTS, l);
+	for (size_t w = 0; w < graph->waits.count; w++)
+		moment_add(graph, graph->waits.items[w].released_ns, SN_CRITICAL_WAIT_ENDS, w);
+	for (size_t b = 0; b < graph->bounds.count; b++) {
+		moment_add(graph, graph->bounds.items[b].given_ns, SN_CRITICAL_BOUND_IS_GIVEN, b);
+		moment_add(graph, graph->bounds.items[b].came_ns, SN_CRITICAL_BOUND_IS_USED, b);
+	}
 	for (size_t first = 0, end; first < graph->members.count; first = end) {
 		int64_t last_ns = INT64_MIN;
 
@@ -251,11 +249,10 @@ static void moments_gather(struct replay *replay)
 			if (graph->members.items[m].gives &&
 			    graph->members.items[m].came_ns > last_ns)
 				last_ns = graph->members.items[m].came_ns;
-		sn_vec_push(&replay->moments,
-			    (struct moment){ last_ns, MEETING_IS_FULL, (uint32_t)first });
+		moment_add(graph, last_ns, SN_CRITICAL_MEETING_IS_FULL, first);
 	}
-	if (replay->moments.count)
-		qsort(replay->moments.items, replay->moments.count, sizeof(*replay->moments.items),
+	if (graph->moments.count)
+		qsort(graph->moments.items, graph->moments.count, sizeof(*graph->moments.items),
 		      moments_compare);
 }
 
@@ -291,22 +288,33 @@ static void meeting_pass(struct replay *replay, size_t first, int64_t ns)
 			hold_until(replay, graph->members.items[m].lane, ns, last_ns);
 }
 
-static void moment_pass(struct replay *replay, const struct moment *moment)
+static void moment_pass(struct replay *replay, const struct sn_critical_moment *moment)
 {
 	const struct sn_critical_wait *wait;
+	const struct sn_critical_bound *bound;
 
 	switch (moment->kind) {
-	case LANE_STARTS:
+	case SN_CRITICAL_LANE_STARTS:
 		lane_start(replay, moment->index);
 		break;
-	case MEETING_IS_FULL:
+	case SN_CRITICAL_MEETING_IS_FULL:
 		meeting_pass(replay, moment->index, moment->ns);
 		break;
-	case WAIT_ENDS:
+	case SN_CRITICAL_WAIT_ENDS:
 		wait = &replay->graph->waits.items[moment->index];
 		advance(replay, wait->lane, wait->t0_ns);
 		advance(replay, wait->by, wait->released_ns);
 		hold_until(replay, wait->lane, wait->released_ns, replay->lanes[wait->by].is_ns);
+		break;
+	case SN_CRITICAL_BOUND_IS_GIVEN:
+		bound = &replay->graph->bounds.items[moment->index];
+		advance(replay, bound->by, bound->given_ns);
+		replay->given_ns[moment->index] = replay->lanes[bound->by].is_ns;
+		break;
+	case SN_CRITICAL_BOUND_IS_USED:
+		bound = &replay->graph->bounds.items[moment->index];
+		advance(replay, bound->lane, bound->came_ns);
+		hold_until(replay, bound->lane, bound->came_ns, replay->given_ns[moment->index]);
 		break;
 	}
 }
@@ -366,10 +374,10 @@ int64_t sn_critical_halved_ns(const struct sn_critical *critical, enum sn_critic
 	if (kind >= SN_CRITICAL_NO_CPU || graph->root == SN_NONE)
 		return -1;
 	replay.lanes = sn_alloc_zeroed(graph->lanes.count + 1, sizeof(*replay.lanes));
+	replay.given_ns = sn_alloc_zeroed(graph->bounds.count + 1, sizeof(*replay.given_ns));
 	lanes_open(&replay);
-	moments_gather(&replay);
-	for (size_t i = 0; i < replay.moments.count; i++)
-		moment_pass(&replay, &replay.moments.items[i]);
+	for (size_t i = 0; i < graph->moments.count; i++)
+		moment_pass(&replay, &graph->moments.items[i]);
 	for (size_t i = 0; i < graph->ends.count; i++) {
 		uint32_t lane = graph->ends.items[i];
 		uint32_t process = graph->lanes.items[lane].process;
@@ -380,7 +388,7 @@ int64_t sn_critical_halved_ns(const struct sn_critical *critical, enum sn_critic
 			latest_ns = replay.lanes[lane].is_ns;
 	}
 	free(replay.lanes);
-	sn_vec_free(&replay.moments);
+	free(replay.given_ns);
 	/* the launcher may have measured a little less than what lies between the first begin and the last end */
 	latest_ns += graph->e->elapsed_ns - graph->end_ns;
 	return latest_ns > 0 ? latest_ns : 0;

@@ -151,6 +151,7 @@ struct sn_critical *sn_critical_of(const struct sn_program *program, const struc
 	critical->graph = sn_alloc_zeroed(1, sizeof(*critical->graph));
 	critical->graph->e = program->experiment;
 	sn_critical_gather(critical, program, mpi, locks);
+	sn_critical_moments_gather(critical->graph);
 	if (critical->graph->root != SN_NONE)
 		walk(critical);
 	return critical;
@@ -165,6 +166,8 @@ void sn_critical_free(struct sn_critical *critical)
 	sn_vec_free(&critical->graph->lanes);
 	sn_vec_free(&critical->graph->waits);
 	sn_vec_free(&critical->graph->members);
+	sn_vec_free(&critical->graph->bounds);
+	sn_vec_free(&critical->graph->moments);
 	sn_vec_free(&critical->graph->ends);
 	free(critical->graph->sites);
 	free(critical->graph);

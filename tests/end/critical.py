@@ -76,6 +76,35 @@ told, last, of, rows, elapsed_s = run_of('fork_join')
 on_path('fork_join', of, elapsed_s, serial=told['serial'], slow=told['slow'])
 beside('fork_join', of, elapsed_s, quick=0)
 
+# The second thread to be joined has ended by then, and would be waited for if the first one were faster. The threads ask
+# no clock and share no CPU: they sleep, one for longer.
+LONGEST_FIRST = '''
+#include <pthread.h>
+#include <unistd.h>
+__attribute__((noipa)) static void longer(void) { usleep(100000); }
+__attribute__((noipa)) static void shorter(void) { usleep(80000); }
+static void *runs(void *what) { what ? shorter() : longer(); return 0; }
+int main(void)
+{
+	for (int round = 0; round < 4; round++) {
+		pthread_t threads[2];
+		for (long i = 0; i < 2; i++)
+			pthread_create(&threads[i], 0, runs, (void *)i);
+		for (long i = 0; i < 2; i++)
+			pthread_join(threads[i], 0);
+	}
+}
+'''
+for joined in 'in the order of their making', 'from the last on':
+    program_of = t.compile(LONGEST_FIRST.replace('threads[i], 0)', 'threads[1 - i], 0)') if 'last' in joined else LONGEST_FIRST,
+                           '-O1', '-g', '-w', '-pthread', output=f'./longest{len(joined)}')
+    t.run('record', '-q', '--sync', '-o', f'longest{len(joined)}.1', program_of)
+    rows = t.show('critical', f'longest{len(joined)}.1', '--all')['rows']
+    elapsed_s = t.show('summary', f'longest{len(joined)}.1')['elapsed_s']
+    saved_s = saved_by(rows, 'longer')
+    # 4 times 0.02 s, where half of longer is 0.2 s
+    t.check(saved_s <= 0.08 + 0.05 * elapsed_s, f'threads joined {joined}: the other one bounds what is saved', saved_s, *rows)
+
 told, last, of, rows, elapsed_s = run_of('children')
 on_path('children', of, elapsed_s, serial=told['serial'], slow=told['slow'])
 t.equal(len({row['process'] for row in rows if row['function'] == 'slow'}), 5, 'children: each child is on the path')

@@ -562,14 +562,6 @@ static enum what what_is(const struct sn_call *call, enum sn_sync_kind *kind)
 	}
 }
 
-/* The kernel's number of the thread; 0: it has ended. */
-static uint32_t tid_of(pthread_t thread)
-{
-	clockid_t clock;
-
-	return pthread_getcpuclockid(thread, &clock) == 0 ? (uint32_t) ~(clock >> 3) : 0;
-}
-
 void sn_sync_before_call(struct sn_thread *self, const struct sn_call *call)
 {
 	struct sn_sync_thread *sync = sn_sync_of(self);
@@ -594,7 +586,7 @@ void sn_sync_before_call(struct sn_thread *self, const struct sn_call *call)
 	if (kind == SN_SYNC_CONDITION)
 		pending->mutex = leave(self, call->frame, SN_SYNC_MUTEX, (uint64_t)call->words[1]);
 	if (kind == SN_SYNC_JOIN)
-		holder = tid_of((pthread_t)call->words[0]);
+		holder = sn_sync_tid_of((uint64_t)call->words[0]);
 	pending->wait.frame = call->frame;
 	pending->wait.entry.type = SN_SYNC_NONE;
 	sync->pending_count++;
@@ -632,6 +624,8 @@ void sn_sync_end_thread(struct sn_thread *self, int64_t now_ns)
 	(void)now_ns;
 	if (!sn_sync_is_on())
 		return;
+	if (self == sn_self)
+		sn_sync_note_ended((uint32_t)self->tid);
 	drop_left(self, sync, NULL);
 	for (unsigned i = 0; i < 2; i++) {
 		if (sync->streams[i].writer.piece)

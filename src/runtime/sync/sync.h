@@ -99,7 +99,14 @@ void sn_sync_end_thread(struct sn_thread *self, int64_t now_ns);
 void sn_sync_account(struct sn_thread *thread, struct sn_writer *writer, int64_t now_ns,
 		     bool is_ending);
 
-/* sync/told_handler.c: calls that calls/ wraps */
+/* sync/joins_handler.c */
+
+/** The calling thread ends. */
+void sn_sync_note_ended(uint32_t tid);
+/** The kernel's number of a thread that was not joined yet, alive or not; 0: unknown. `thread`: pthread_t. */
+uint32_t sn_sync_tid_of(uint64_t thread);
+
+/* sync/notes_handler.c: calls that calls/ wraps */
 void sn_sync_before_call(struct sn_thread *self, const struct sn_call *call);
 void sn_sync_after_call(struct sn_thread *self, const struct sn_call *call);
 

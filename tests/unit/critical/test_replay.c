@@ -176,6 +176,33 @@ TEST(what_is_halved_saves_until_another_one_is_last)
 	made_end(&made, critical);
 }
 
+/* Main makes two threads, which take 10 (f1) and 7 (f2), and joins them in that order: of the second one nothing is left
+ * to wait for, but it would be. */
+TEST(what_was_there_already_bounds_what_is_saved)
+{
+	struct made made;
+	struct sn_critical *critical;
+
+	made_begin(&made, 12);
+	made_thread(&made, 0, 12, 0);
+	made_thread(&made, 1, 11, 1);
+	made_thread(&made, 1, 8, 1);
+	made_samples(&made, 0, 0, 0, 1);
+	made_samples(&made, 1, 1, 1, 11);
+	made_samples(&made, 2, 2, 1, 8);
+	made_samples(&made, 0, 0, 11, 12);
+	made_wait(&made, 0, 1, 11, 11, 1, 0);
+	made_wait(&made, 0, 11, 11, 11, 2, 0);
+	made.locks.waits.items[1].kind = SN_SYNC_JOIN;
+	critical = made_path(&made);
+	CHECK(is_near(units_of(critical, 2, 12), 0));
+	/* 5 of 10 would be saved, but the other thread needs 7 */
+	CHECK(is_near(halved(&made, critical, "f1"), 9));
+	CHECK(is_near(halved(&made, critical, "f2"), 12));
+	CHECK(is_near(halved(&made, critical, "f0"), 11));
+	made_end(&made, critical);
+}
+
 /* Thread 1 holds a lock from 2 to 6, and thread 0, which needs 3 units before and after, waits for it from 3 on
  * and runs again at 7. */
 TEST(a_lock_leads_to_its_holder)
