@@ -39,6 +39,44 @@ static sn_status read_all(int fd, const char *path, struct sn_file_view *out, st
 	return SN_OK;
 }
 
+/* Whether some of its bytes have no place on the disk. */
+static bool has_holes(int fd, off_t length)
+{
+	off_t hole = lseek(fd, 0, SEEK_HOLE);
+
+	return hole >= 0 && hole < length;
+}
+
+/* To read a hole of a tmpfs through a mapping takes a page of it: where it is full, that is a SIGBUS. So such a file is copied;
+ * memory is needed for what is no hole. */
+static sn_status copy_around_holes(int fd, off_t length, const char *path, struct sn_file_view *out,
+				   struct sn_error *err)
+{
+	uint8_t *bytes = mmap(NULL, (size_t)length, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	off_t at = 0;
+
+	if (bytes == MAP_FAILED)
+		return sn_error_errno(err, "cannot read '%s'", path);
+	while (at < length && (at = lseek(fd, at, SEEK_DATA)) >= 0 && at < length) {
+		off_t end = lseek(fd, at, SEEK_HOLE);
+		ssize_t got = pread(fd, bytes + at,
+				    (size_t)((end > at && end < length ? end : length) - at), at);
+
+		if (got < 0 && errno != EINTR) {
+			sn_status status = sn_error_errno(err, "cannot read '%s'", path);
+
+			munmap(bytes, (size_t)length);
+			return status;
+		}
+		if (got == 0)
+			break; /* it has become shorter */
+		at += got > 0 ? got : 0;
+	}
+	*out = (struct sn_file_view){ bytes, (size_t)length, true };
+	return SN_OK;
+}
+
 sn_status sn_file_map(const char *path, struct sn_file_view *out, struct sn_error *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -54,6 +92,8 @@ sn_status sn_file_map(const char *path, struct sn_file_view *out, struct sn_erro
 		status = sn_error_set(err, SN_ERR_IO, "cannot read '%s': it is a folder", path);
 	} else if (!S_ISREG(st.st_mode) || st.st_size == 0) {
 		status = read_all(fd, path, out, err);
+	} else if (has_holes(fd, st.st_size)) {
+		status = copy_around_holes(fd, st.st_size, path, out, err);
 	} else {
 		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (bytes == MAP_FAILED)

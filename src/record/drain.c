@@ -19,6 +19,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "record/piece_events.h"
 #include "wire/trace.h"
 
 enum {
@@ -27,6 +28,7 @@ enum {
 	BACK_STEP = 256,     /* slots backed at a time: a millisecond's work */
 	FREE_WANTED = 1024,  /* slots: 16 MB, which 200 MB a second fill in 80 ms */
 	BUFFER_BYTES = 1 << 20,
+	KEPT_ACCOUNTS = 4, /* (chosen) room on disk for accounts that a full disk would not take */
 	MAP_BYTES = SN_TRACE_HEADER_BYTES + SN_TRACE_SLOTS * SN_TRACE_SLOT_BYTES,
 };
 
@@ -44,6 +46,8 @@ struct sn_drain {
 	int failed_errno; /* the disk took no more; 0: it took all */
 	bool is_limited;  /* max_bytes was reached */
 	bool is_closed;	  /* nothing more is written */
+	bool has_room;	  /* for KEPT_ACCOUNTS accounts, at the file's begin */
+	uint32_t kept;	  /* accounts that lie there */
 	uint8_t *buffer;
 	size_t buffered;
 	uint64_t namespace_inode;
@@ -62,18 +66,61 @@ static void close_all(struct sn_drain *drain)
 			drain->traces.items[i].header->is_closed = 1;
 }
 
+/* Events that could not be written are lost, each of them counted. */
+static void events_lose(struct trace *trace, const struct sn_trace_piece *piece, uint32_t committed)
+{
+	/* sums of the heap count as the heap */
+	uint32_t kind = piece->kind == SN_TRACE_HEAP_SUMS ? SN_TRACE_HEAP : piece->kind;
+
+	if (kind < SN_TRACE_KINDS)
+		trace->header->lost[kind] += sn_piece_events(piece, committed);
+}
+
+static struct trace *trace_of(struct sn_drain *drain, const struct sn_trace_piece *piece)
+{
+	for (size_t i = 0; i < drain->traces.count; i++) {
+		struct trace *trace = &drain->traces.items[i];
+
+		if (trace->header && trace->header->pid == piece->pid &&
+		    trace->header->sequence == piece->sequence)
+			return trace;
+	}
+	return NULL;
+}
+
+/* The disk took `done` bytes of the buffer: whole pieces stay, others are lost. Gives the bytes of those that stay. */
+static size_t buffer_lose(struct sn_drain *drain, size_t done)
+{
+	size_t at = 0, whole = 0;
+
+	while (at < drain->buffered) {
+		const struct sn_trace_piece *piece = (const void *)(drain->buffer + at);
+		struct trace *trace = trace_of(drain, piece);
+		uint32_t committed = piece->committed_bytes;
+
+		at += sn_trace_disk_bytes(committed);
+		if (at <= done)
+			whole = at;
+		else if (trace)
+			events_lose(trace, piece, committed);
+	}
+	return whole;
+}
+
 static void buffer_flush(struct sn_drain *drain)
 {
 	size_t done = 0;
 
 	while (done < drain->buffered && !drain->is_closed) {
 		ssize_t written =
-			write(drain->out_fd, drain->buffer + done, drain->buffered - done);
+			pwrite(drain->out_fd, drain->buffer + done, drain->buffered - done,
+			       (off_t)(drain->written_bytes + done));
 
 		if (written >= 0) {
 			done += (size_t)written;
 		} else if (errno != EINTR) {
 			drain->failed_errno = errno;
+			drain->written_bytes += buffer_lose(drain, done);
 			/* a reader shall find whole pieces only */
 			if (ftruncate(drain->out_fd, (off_t)drain->written_bytes))
 				drain->failed_errno = errno;
@@ -100,10 +147,12 @@ static bool piece_write(struct sn_drain *drain, const void *piece, uint32_t byte
 		return false;
 	if (drain->buffered + padded > BUFFER_BYTES)
 		buffer_flush(drain);
+	if (drain->is_closed)
+		return false;
 	memcpy(drain->buffer + drain->buffered, piece, bytes);
 	memcpy(drain->buffer + drain->buffered + bytes, zeros, padded - bytes);
 	drain->buffered += padded;
-	return !drain->is_closed;
+	return true;
 }
 
 /* ---- one trace ---- */
@@ -119,16 +168,13 @@ static bool piece_is_whole(const struct sn_trace_piece *piece, uint32_t committe
 	       committed <= SN_TRACE_SLOT_BYTES;
 }
 
-/* Events that could not be written are lost, but how many is not known before they are decoded: a piece
- * counts as one. */
 static void slot_take(struct sn_drain *drain, struct trace *trace, uint32_t index)
 {
 	const struct sn_trace_piece *piece = slot_of(trace, index);
 	uint32_t committed = atomic_load_explicit(&piece->committed_bytes, memory_order_acquire);
 
-	if (piece_is_whole(piece, committed) && !piece_write(drain, piece, committed) &&
-	    piece->kind < SN_TRACE_KINDS)
-		trace->header->lost[piece->kind]++;
+	if (piece_is_whole(piece, committed) && !piece_write(drain, piece, committed))
+		events_lose(trace, piece, committed);
 }
 
 static void slots_give_back(struct trace *trace, const uint32_t *slots, uint32_t count)
@@ -190,25 +236,88 @@ static void slots_back(struct trace *trace, uint32_t free_count)
 	}
 }
 
-static void account_write(struct sn_drain *drain, const struct trace *trace)
+/* ---- accounts ---- */
+
+static struct sn_trace_account account_of(const struct sn_trace_header *header)
 {
 	struct sn_trace_account account = {
 		.piece = { .magic = SN_TRACE_PIECE_MAGIC,
 			   .committed_bytes = sizeof(account),
 			   .number = UINT64_MAX,
-			   .pid = trace->header->pid,
-			   .sequence = trace->header->sequence,
-			   .thread_index = trace->header->kinds,
 			   .kind = SN_TRACE_ACCOUNT },
 	};
 
+	if (!header)
+		return account;
+	account.piece.pid = header->pid;
+	account.piece.sequence = header->sequence;
+	account.piece.thread_index = header->kinds;
 	for (int k = 0; k < SN_TRACE_KINDS; k++) {
-		account.lost[k] = trace->header->lost[k];
-		account.ticks[k] = trace->header->ticks[k];
+		account.lost[k] = header->lost[k];
+		account.ticks[k] = header->ticks[k];
 	}
-	/* also behind a trace that may not grow: what is left of its last buffer has room */
-	if (write(drain->out_fd, &account, sizeof(account)) == (ssize_t)sizeof(account))
-		drain->written_bytes += sizeof(account);
+	return account;
+}
+
+/* Room for accounts, of which the disk may have none later: what was lost is to be told at the least. */
+static void room_keep(struct sn_drain *drain)
+{
+	struct sn_trace_account none[KEPT_ACCOUNTS];
+
+	for (int i = 0; i < KEPT_ACCOUNTS; i++)
+		none[i] = account_of(NULL);
+	if (pwrite(drain->out_fd, none, sizeof(none), 0) == (ssize_t)sizeof(none)) {
+		drain->has_room = true;
+		drain->written_bytes = sizeof(none);
+	} else {
+		drain->failed_errno = errno;
+		close_all(drain);
+		if (ftruncate(drain->out_fd, 0))
+			drain->failed_errno = errno;
+	}
+}
+
+/* Into the room that was kept. What the last one of many processes has lost stands for those after it, too. */
+static void account_keep(struct sn_drain *drain, struct sn_trace_account account)
+{
+	struct sn_trace_account last;
+
+	if (!drain->has_room)
+		return;
+	if (drain->kept == KEPT_ACCOUNTS) {
+		drain->kept--;
+		if (pread(drain->out_fd, &last, sizeof(last),
+			  (off_t)(drain->kept * sizeof(account))) == (ssize_t)sizeof(last)) {
+			for (int k = 0; k < SN_TRACE_KINDS; k++)
+				last.lost[k] += account.lost[k];
+			last.piece.thread_index |= account.piece.thread_index;
+			account = last;
+		}
+	}
+	if (pwrite(drain->out_fd, &account, sizeof(account),
+		   (off_t)(drain->kept * sizeof(account))) == (ssize_t)sizeof(account))
+		drain->kept++;
+}
+
+/* Also behind a trace that may not grow any more. */
+static void account_write(struct sn_drain *drain, const struct trace *trace)
+{
+	struct sn_trace_account account = account_of(trace->header);
+
+	if (!drain->failed_errno) {
+		ssize_t written = pwrite(drain->out_fd, &account, sizeof(account),
+					 (off_t)drain->written_bytes);
+
+		if (written == (ssize_t)sizeof(account)) {
+			drain->written_bytes += sizeof(account);
+			return;
+		}
+		drain->failed_errno = written < 0 ? errno : ENOSPC;
+		if (ftruncate(drain->out_fd, (off_t)drain->written_bytes))
+			drain->failed_errno = errno;
+		close_all(drain);
+	}
+	account_keep(drain, account);
 }
 
 static void trace_let_go(struct sn_drain *drain, struct trace *trace)
@@ -251,6 +360,8 @@ static void trace_add(struct sn_drain *drain, const char *name)
 		return;
 	}
 	trace.name = sn_strdup(name);
+	if (!drain->has_room && !drain->is_closed)
+		room_keep(drain);
 	if (drain->is_closed)
 		trace.header->is_closed = 1;
 	sn_vec_push(&drain->traces, trace);
@@ -329,6 +440,18 @@ static void warn(struct sn_launch *launch, const char *sentence)
 	sn_vec_push(&launch->warnings, sn_arena_strdup(&launch->arena, sentence));
 }
 
+/* Also at once: who sees it can repeat the run before he reads figures that are too low. */
+static void failure_tell(const struct sn_drain *drain, struct sn_launch *launch)
+{
+	const char *sentence = sn_arena_printf(&launch->arena,
+					       "the trace could not be written on (%s): later "
+					       "events are counted, and not kept",
+					       strerror(drain->failed_errno));
+
+	warn(launch, sentence);
+	sn_warn("%s: %s", drain->path, sentence);
+}
+
 struct sn_drain *sn_drain_begin(struct sn_launch *launch, const char *experiment_path,
 				uint64_t max_bytes, bool is_static)
 {
@@ -346,7 +469,7 @@ struct sn_drain *sn_drain_begin(struct sn_launch *launch, const char *experiment
 	drain->path = sn_text_take(&path);
 	drain->buffer = sn_alloc(BUFFER_BYTES);
 	drain->folder_fd = open(launch->live_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	drain->out_fd = open(drain->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	drain->out_fd = open(drain->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (!stat("/proc/self/ns/pid", &st))
 		drain->namespace_inode = st.st_ino;
 	if (drain->folder_fd < 0 || drain->out_fd < 0 ||
@@ -371,11 +494,7 @@ uint64_t sn_drain_end(struct sn_drain *drain, struct sn_launch *launch)
 	look(drain, true);
 	bytes = drain->written_bytes;
 	if (drain->failed_errno)
-		warn(launch,
-		     sn_arena_printf(&launch->arena,
-				     "the trace could not be written on (%s): later events are "
-				     "counted, and not kept",
-				     strerror(drain->failed_errno)));
+		failure_tell(drain, launch);
 	else if (drain->is_limited)
 		warn(launch, "the limit of --max-size was reached by the trace: later events are "
 			     "counted, and not kept");

@@ -37,6 +37,12 @@ static bool account_has(const struct sn_trace_account *account, enum sn_trace_ki
 							 : kinds >> kind & 1;
 }
 
+/* Room for an account, kept for the case that the disk is full (record/drain.c). */
+static bool is_room(const struct sn_trace_piece *piece)
+{
+	return piece->kind == SN_TRACE_ACCOUNT && piece->pid == 0;
+}
+
 static void account_take(struct finder *finder, uint32_t process,
 			 const struct sn_trace_account *account)
 {
@@ -52,6 +58,8 @@ static void piece_take(struct finder *finder, const struct sn_trace_piece *piece
 	const uint64_t *process = process_of(finder, piece->pid, piece->sequence);
 	bool is_new;
 
+	if (is_room(piece))
+		return;
 	if (!process) {
 		finder->pieces->damaged++;
 		return;
@@ -257,7 +265,7 @@ static bool disk_has(const struct sn_file_view *view, enum sn_trace_kind kind)
 			break;
 		if (piece->kind == (uint32_t)kind)
 			return true;
-		if (piece->kind == SN_TRACE_ACCOUNT &&
+		if (piece->kind == SN_TRACE_ACCOUNT && !is_room(piece) &&
 		    view->length - at >= sizeof(struct sn_trace_account) &&
 		    account_has((const void *)piece, kind))
 			return true;

@@ -266,7 +266,13 @@ static void members_write(const struct sn_view_input *input, struct sn_json *jso
 	sn_json_member_uint(json, "bytes", heap->total.bytes);
 	sn_json_member_uint(json, "peak_bytes", heap->total.peak_bytes);
 	sn_json_member_double(json, "peak_t_s", (double)heap->peak_ns / 1e9);
-	sn_json_member_uint(json, "live_end_bytes", heap->total.leaked_bytes);
+	/* what was lost may have released them, and have held more */
+	sn_json_member_bool(json, "is_complete", !heap->lost && !heap->damaged);
+	sn_json_key(json, "live_end_bytes");
+	if (heap->lost)
+		sn_json_null(json);
+	else
+		sn_json_uint(json, heap->total.leaked_bytes);
 	sn_json_member_uint(json, "unknown_frees", heap->unknown_frees);
 	sn_json_key(json, "lost");
 	sn_json_object(json);
@@ -320,7 +326,11 @@ static void foot_put(const struct sn_view_input *input, FILE *out)
 	sn_text_add(&text, " were never released");
 	mode_tell(heap, &text);
 	if (heap->lost)
-		sn_text_addf(&text, "; %llu events were lost", (unsigned long long)heap->lost);
+		sn_text_addf(
+			&text,
+			"; %llu events were lost: all counts are too low, and blocks that seem "
+			"never released may have been",
+			(unsigned long long)heap->lost);
 	if (heap->damaged)
 		sn_text_addf(&text, "; %llu pieces of the trace are damaged",
 			     (unsigned long long)heap->damaged);

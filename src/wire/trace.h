@@ -25,7 +25,8 @@
  * or `slots_backed` has changed: no launcher, or a full disk, costs it one comparison an event.
  *
  * On disk the pieces of all processes of a launch follow each other in HOST.PID.trace of the
- * experiment, each as long as it was committed, rounded up to 8 bytes.
+ * experiment, each as long as it was committed, rounded up to 8 bytes. The first are accounts of pid 0: room for accounts
+ * of processes, should the disk be full when they end. One that tells of several processes has their sums in `lost`.
  */
 #ifndef SN_WIRE_TRACE_H
 #define SN_WIRE_TRACE_H

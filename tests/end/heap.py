@@ -212,6 +212,53 @@ def lost_are_counted():
     t.check('--max-size' in summary, 'storm: and the summary says so', summary)
 
 
+COUNTED = r'''
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+	void *volatile block;
+	setvbuf(stdout, NULL, _IONBF, 0);
+	for (long i = 0; i < 200000; i++) {
+		block = malloc((size_t)(16 + i % 977));
+		if (i % 3)
+			free(block);
+	}
+	puts("done");
+	return 3;
+}
+'''
+
+
+def all_events(heap):
+    return heap['allocations'] + heap['frees'] + heap['unknown_frees'] + heap['lost']['heap']
+
+
+def full_disk():
+    """A trace that ends where the disk is full (here: a limit on file sizes): each event is there or counted as lost."""
+    program = t.compile(COUNTED, '-O1', '-g', output='./counted')
+    t.run('record', '-q', '--heap=trace', '--clock', 'off', '-o', 'whole.1', program)
+    whole = t.show('heap', 'whole.1')
+    t.equal((whole['lost']['heap'], whole['is_complete']), (0, True), 'enough room: nothing is lost, and that is said')
+    for kilobytes in (101, 250, 600):
+        run = t.command('bash', '-c', f'ulimit -f {kilobytes}; exec "$@"', 'bash', t.sonde, 'record', '-q', '--heap=trace', '--clock', 'off',
+                        '-o', f'full{kilobytes}.1', program)
+        t.equal((run.returncode, run.stdout), (3, 'done\n'), f'{kilobytes} kB: the program runs as ever')
+        t.check('the trace could not be written on' in run.stderr, f'{kilobytes} kB: record says so', run.stderr)
+        heap = t.show('heap', f'full{kilobytes}.1')
+        t.check(heap['lost']['heap'] > 0, f'{kilobytes} kB: some are lost', heap['lost'])
+        t.equal(all_events(heap), all_events(whole),
+                f'{kilobytes} kB: each event is there or counted as lost')
+        t.equal((heap['live_end_bytes'], heap['is_complete']), (None, False), f'{kilobytes} kB: what was left at the end is not known')
+        foot = t.run('show', 'leaks', f'full{kilobytes}.1').stdout
+        t.check('were lost' in foot and 'damaged' not in foot, f'{kilobytes} kB: show leaks warns', foot)
+    limited = t.run('record', '-q', '--heap=trace', '--clock', 'off', '--max-size', '0.3', '-o', 'limited.1', program)
+    heap = t.show('heap', 'limited.1')
+    t.equal(limited.returncode, 3, '--max-size: the program runs as ever')
+    t.equal(all_events(heap), all_events(whole),
+            '--max-size: each event is there or counted as lost')
+
+
 def without_launcher():
     program = t.compile(STORM.replace('PAIRS = 2000000', 'PAIRS = 20000000'), '-O2', '-g', '-pthread', output='./long')
     launcher = subprocess.Popen([t.sonde, 'record', '-q', '--heap=trace', '--clock', 'off', '-o', 'alone.1', program],
@@ -764,7 +811,7 @@ def refused():
 
 
 for part in (aggregate, sample, known_program, samples_between, samples_in_walks, random_programs, plugins, deep_binding, other_allocators, signal_handlers, odd_moments, own_malloc, killed_at_any_moment,
-             lost_are_counted, without_launcher, cut_short, refused):
+             lost_are_counted, full_disk, without_launcher, cut_short, refused):
     if not chosen or part.__name__ in chosen:
         part()
 t.done()

@@ -1,11 +1,13 @@
 #include "base/file.h"
 
 #include <errno.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "harness/tap.h"
@@ -54,6 +56,37 @@ TEST(a_file_stands_there_only_when_it_is_whole)
 	CHECK_INT(size_of(in_folder("a")), 5);
 	unlink(in_folder("a"));
 	CHECK_INT(rmdir(folder), 0);
+}
+
+/* To read a hole through a mapping would take a page of the tmpfs, and be a SIGBUS where it has none. */
+TEST(holes_are_read_without_taking_room)
+{
+	char path[] = "/dev/shm/sonde-file-XXXXXX";
+	struct sn_file_view view;
+	struct sn_error err;
+	struct stat before, after;
+	struct statfs system;
+	unsigned sum = 0;
+	int fd = mkstemp(path);
+
+	if (fd < 0 || fstatfs(fd, &system) || system.f_type != TMPFS_MAGIC)
+		SKIP("/dev/shm is no tmpfs");
+	CHECK_INT(pwrite(fd, "begin", 5, 100), 5);
+	CHECK_INT(pwrite(fd, "end", 3, 1 << 20), 3);
+	CHECK_INT(ftruncate(fd, 2 << 20), 0);
+	CHECK_INT(fstat(fd, &before), 0);
+	REQUIRE(sn_file_map(path, &view, &err) == SN_OK);
+	CHECK_INT(view.length, 2 << 20);
+	CHECK(memcmp(view.bytes + 100, "begin", 5) == 0);
+	CHECK(memcmp(view.bytes + (1 << 20), "end", 3) == 0);
+	for (size_t i = 0; i < view.length; i++)
+		sum += view.bytes[i];
+	CHECK_INT(sum, 'b' + 'e' + 'g' + 'i' + 'n' + 'e' + 'n' + 'd');
+	CHECK_INT(fstat(fd, &after), 0);
+	CHECK_INT(after.st_blocks, before.st_blocks);
+	sn_file_unmap(&view);
+	close(fd);
+	unlink(path);
 }
 
 TEST(what_is_no_regular_file_stays_what_it_is)
