@@ -1,10 +1,11 @@
 """What a recording costs beside the program's own time, with an empty and a filled cache, beside perf.
 
-    python3 bench/collector/after_end.py BUILD_FOLDER [ROUNDS]
+    python3 bench/collector/after_end.py BUILD_FOLDER [ROUNDS] [OTHER_BUILD_FOLDER] [PROGRAM]
 
 CPU time of all processes, of those that their parents left, too, less that of the program alone: medians of interleaved rounds, and
 the least of all runs less the least of the program, which other work on the machine disturbs less. "Warm" is a cache that five
-earlier runs filled. perf has to be asked (perf report) before it looks at symbols; sonde's experiment holds them
+earlier runs filled. With another build, both are measured in the same rounds, without perf, and elapsed time is told, too.
+perf has to be asked (perf report) before it looks at symbols; sonde's experiment holds them
 already. Nothing is removed before the end: ext4 looks long for a number that was not given back just now."""
 import ctypes
 import os
@@ -14,9 +15,13 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 sonde = os.path.join(os.path.abspath(sys.argv[1]), 'sonde')
 rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+other = os.path.join(os.path.abspath(sys.argv[3]), 'sonde') if len(sys.argv) > 3 else None
+only = sys.argv[4] if len(sys.argv) > 4 else None
+builds = {'': sonde, ' of the other': other} if other else {'': sonde}
 folder = tempfile.mkdtemp(prefix='bench-')
 os.chdir(folder)
 
@@ -39,49 +44,66 @@ PR_SET_CHILD_SUBREAPER = 36
 ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def cpu_s(words, cache=None):
+def used_s(words, cache=None):
+    """CPU time of all processes, and time until the first of them ended."""
     env = dict(os.environ, **({'XDG_CACHE_HOME': cache} if cache else {}))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.Popen(words, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                     stderr=subprocess.DEVNULL)
+    begin = time.monotonic()
+    first = subprocess.Popen(words, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL)
+    os.waitpid(first.pid, 0)
+    elapsed = time.monotonic() - begin
     try:
         while True:
             os.wait()
     except ChildProcessError:
         pass
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, elapsed
 
 
-def record_s(words, cache):
+def record_s(words, cache, build=sonde):
     global recorded
     recorded += 1
-    return cpu_s([sonde, 'record', '-q', '-o', f'e{recorded}', '--'] + words, os.path.join(folder, cache))
+    return used_s([build, 'record', '-q', '-o', f'e{recorded}', '--'] + words,
+                  os.path.join(folder, cache))
 
 
 def round_of(words, number):
-    got = {'alone': cpu_s(words)}
-    for name in ('cold', 'second'):
-        got[name] = record_s(words, f'{words[0]}-{number}'.replace('/', '-'))
-    got['warm'] = record_s(words, 'warm')
-    got['perf record'] = cpu_s(['perf', 'record', '-q', '-F', '999', '-g', '-o', 'perf.data'] + words)
-    got['perf report'] = cpu_s(['perf', 'report', '-i', 'perf.data', '--stdio']) + got['alone']
+    got = {'alone': used_s(words)}
+    for suffix, build in builds.items():
+        for name in ('cold', 'second'):
+            got[name + suffix] = record_s(words, f'{words[0]}-{number}{suffix}'.replace('/', '-'), build)
+        got['warm' + suffix] = record_s(words, 'warm' + suffix, build)
+    if other:
+        return got
+    got['perf record'] = used_s(['perf', 'record', '-q', '-F', '999', '-g', '-o', 'perf.data'] + words)
+    report = used_s(['perf', 'report', '-i', 'perf.data', '--stdio'])
+    got['perf report'] = tuple(r + a for r, a in zip(report, got['alone']))
     return got
 
 
-columns = ['cold', 'second', 'warm', 'perf record', 'perf report']
+def cell(got, column):
+    """Medians and least of CPU time, and with another build the median of elapsed time, each beside the program's."""
+    more = [[1000 * (g[column][k] - g['alone'][k]) for g in got] for k in (0, 1)]
+    least = [1000 * min(g[c][0] for g in got) for c in (column, 'alone')]
+    text = f'{statistics.median(more[0]):.0f}, {least[0] - least[1]:.0f}'
+    return text + (f' ({statistics.median(more[1]):.0f} elapsed)' if other else '')
+
+
+columns = [name + suffix for suffix in builds for name in ('cold', 'second', 'warm')]
+columns += [] if other else ['perf record', 'perf report']
 print('| program | alone, s | ' + ' | '.join(f'{c}, ms (of least)' for c in columns) + ' |')
 print('|---' * (len(columns) + 2) + '|')
 for name, words in programs.items():
+    if only and name != only:
+        continue
     if not shutil.which(words[0]):
         print(f'| {name}: not installed |')
         continue
-    for _ in range(5):
-        record_s(words, 'warm')
+    for suffix, build in list(builds.items()) * 5:
+        record_s(words, 'warm' + suffix, build)
     got = [round_of(words, i) for i in range(rounds)]
-    least = {c: min(g[c] for g in got) for c in ['alone'] + columns}
-    more = [(statistics.median(1000 * (g[c] - g['alone']) for g in got), 1000 * (least[c] - least['alone']))
-            for c in columns]
-    alone = statistics.median(g['alone'] for g in got)
-    print(f'| {name} | {alone:.2f} | ' + ' | '.join(f'{m:.0f}, {low:.0f}' for m, low in more) + ' |', flush=True)
+    alone = statistics.median(g['alone'][0] for g in got)
+    print(f'| {name} | {alone:.2f} | ' + ' | '.join(cell(got, c) for c in columns) + ' |', flush=True)
 shutil.rmtree(folder)

@@ -1,5 +1,5 @@
 /* An image that is read on demand has the symbols and functions of one that is read whole. */
-#include "code/image.h"
+#include "code/image_parts.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -220,6 +220,49 @@ TEST(code_that_nothing_names_is_read_in_parts)
 		in_whole += symbol && symbol->link_addr == at && symbol->kind == SN_SYMBOL_GAP;
 	}
 	CHECK_INT(in_whole, UNNAMED);
+	pair_free(&p);
+}
+
+/* As sn_image_gap_cut is defined: the first place of each part that int3 fills up to, if it is in between. */
+static uint64_t cut_slowly(const struct sn_image *image, uint64_t after_addr, uint64_t end)
+{
+	for (uint64_t part = after_addr / SN_GAP_PART_BYTES * SN_GAP_PART_BYTES; part < end;
+	     part += SN_GAP_PART_BYTES) {
+		size_t available, at = 16;
+		const uint8_t *bytes = sn_image_bytes(image, part, &available);
+
+		while (bytes && at < SN_GAP_PART_BYTES && at < available &&
+		       (bytes[at] == 0xcc || memcmp(bytes + at - 3, "\xcc\xcc\xcc", 3) != 0))
+			at += 16;
+		if (bytes && at < SN_GAP_PART_BYTES && at < available && part + at > after_addr &&
+		    part + at < end)
+			return part + at;
+	}
+	return end;
+}
+
+TEST(cuts_of_a_gap_are_the_first_places_of_their_parts)
+{
+	struct pair p = { 0 };
+	const struct sn_symbol *first;
+	unsigned wrong = 0, cuts = 0;
+	uint64_t length;
+
+	state = 5;
+	REQUIRE(pair_open("/proc/self/exe", &p));
+	first = sn_image_symbol_named(p.images[0], "unnamed_first");
+	REQUIRE(first);
+	length = (uint64_t)(unnamed_end - unnamed_first);
+	for (unsigned i = 0; i < 400; i++) {
+		uint64_t after = first->link_addr + any(length);
+		uint64_t end = after + any(i % 2 ? 200 : 3 * SN_GAP_PART_BYTES);
+		uint64_t cut = sn_image_gap_cut(p.images[0], after, end);
+
+		wrong += cut != cut_slowly(p.images[0], after, end);
+		cuts += cut != end;
+	}
+	CHECK_INT(wrong, 0);
+	CHECK(cuts > 20);
 	pair_free(&p);
 }
 
