@@ -135,6 +135,12 @@ void sn_engine_tell(struct sn_engine *e, const struct sn_campaign_attempt *run,
 		(struct sn_campaign_progress){ .run = run, .has_ended = has_ended });
 }
 
+void sn_engine_tell_unbuilt(struct sn_engine *e, uint32_t configuration, const char *reason)
+{
+	tell_of(e, configuration,
+		(struct sn_campaign_progress){ .reason = reason, .has_ended = true });
+}
+
 /* ---- runs ---- */
 
 static void output_measure(const char *path, struct sn_run_facts *facts)

@@ -13,7 +13,8 @@ struct sn_campaign_progress {
 	double left_s, left_spread_s;	       /* NaN: unknown */
 	const struct sn_campaign_attempt *run; /* that was queued, began or ended; NULL: a build */
 	const char *configuration;
-	uint32_t level; /* that is being added to a run that is done; 0: a run, or a build */
+	const char *reason; /* why a build failed; else NULL */
+	uint32_t level;	    /* that is being added to a run that is done; 0: a run, or a build */
 	bool has_ended;
 };
 

@@ -1,28 +1,33 @@
 /* Builds of a campaign: each runs once, before all runs, into a folder of its own. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "campaign/engine_parts.h"
 #include "campaign/launch.h"
 
 static const char *build_reason(struct sn_engine *e, const char *log, int status,
 				enum sn_child_end end)
 {
-	struct sn_text words = { 0 };
-	const char *reason;
+	struct sn_text words = { 0 }, reason = { 0 };
+	const char *kept, *named = log, *root = sn_engine_path(e, "");
 
-	sn_last_words(log, &words);
-	reason = end == SN_CHILD_TIMED_OUT
-			 ? sn_arena_printf(&sn_engine_state(e)->arena,
-					   "the build took longer than %.6g s%s%s",
-					   sn_engine_plan(e)->timeout_s, words.length ? ": " : "",
-					   words.length ? words.chars : "")
-			 : sn_arena_printf(&sn_engine_state(e)->arena,
-					   "the build failed with exit status %d%s%s", status,
-					   words.length ? ": " : "",
-					   words.length ? words.chars : "");
+	if (end == SN_CHILD_TIMED_OUT)
+		sn_text_addf(&reason, "the build took longer than %.6g s",
+			     sn_engine_plan(e)->timeout_s);
+	else
+		sn_text_addf(&reason, "the build failed with exit status %d", status);
+	sn_first_error(log, &words);
+	if (words.length)
+		sn_text_addf(&reason, ": %s", words.chars);
+	if (sn_starts_with(log, root))
+		named += strlen(root);
+	sn_text_addf(&reason, " (%s)", named);
+	kept = sn_arena_strdup(&sn_engine_state(e)->arena, reason.chars);
 	sn_text_free(&words);
-	return reason;
+	sn_text_free(&reason);
+	return kept;
 }
 
 static sn_status build_run(struct sn_engine *e, uint32_t build, struct sn_campaign_built *out,
@@ -88,6 +93,8 @@ sn_status sn_engine_builds(struct sn_engine *e, struct sn_error *err)
 			if (status == SN_OK && !e->is_stopped) {
 				status = sn_campaign_log_built(&e->log, &fresh, err);
 				built_note(e, &fresh);
+				if (status == SN_OK && !fresh.is_good)
+					sn_engine_tell_unbuilt(e, c, fresh.reason);
 			}
 			known = sn_campaign_built_find(sn_engine_state(e), build);
 		}

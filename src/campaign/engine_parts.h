@@ -48,7 +48,9 @@ const char *sn_engine_build_folder(struct sn_engine *e, uint32_t configuration);
 /** A name that is not there yet, relative; raises the run's attempt where a lost one left something. */
 const char *sn_engine_experiment_name(struct sn_engine *e, struct sn_campaign_next *run);
 
-/** Tells that a run (NULL: a build) was queued, began or ended, by its state. */
+/** Tells that a build failed, and why. */
+void sn_engine_tell_unbuilt(struct sn_engine *e, uint32_t configuration, const char *reason);
+/** Tells that a run was queued, began or ended, by its state, or (NULL) that a build begins. */
 void sn_engine_tell(struct sn_engine *e, const struct sn_campaign_attempt *run,
 		    uint32_t configuration, bool has_ended);
 /** Notes how long a run took. */

@@ -562,6 +562,29 @@ void sn_last_words(const char *path, struct sn_text *out)
 	sn_text_free(&words);
 }
 
+void sn_first_error(const char *path, struct sn_text *out)
+{
+	struct sn_file_view file;
+	const char *line, *end;
+
+	if (sn_file_map(path, &file, NULL) != SN_OK)
+		return;
+	line = file.bytes;
+	end = line + file.length;
+	while (line < end) {
+		size_t length = line_length(line, end);
+
+		if (memmem(line, length, "error", 5) || memmem(line, length, "Error", 5)) {
+			sn_text_add_printable(out, line, length < LAST_MOST ? length : LAST_MOST);
+			break;
+		}
+		line += length + 1;
+	}
+	sn_file_unmap(&file);
+	if (!out->length)
+		sn_last_words(path, out);
+}
+
 void sn_folder_clear(const char *path)
 {
 	struct sn_command_line line = { .directory = "/" };

@@ -72,5 +72,8 @@ void sn_orphan_end(pid_t pid, uint64_t start, const char *boot);
 /** The last line of a file that says something, at most 200 bytes of it, printable. Of what stands between two rules
  * of dashes the first paragraph; what a launcher says there of the program that failed is passed over. */
 void sn_last_words(const char *path, struct sn_text *out);
+/** The first line of a build's output that speaks of an error, as the lines behind it follow from that one; the last
+ * words where none does. Likewise at most 200 bytes. */
+void sn_first_error(const char *path, struct sn_text *out);
 
 #endif

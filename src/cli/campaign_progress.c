@@ -26,7 +26,7 @@ static void run_add(const struct sn_campaign_progress *p, struct sn_text *out)
 {
 	sn_text_add_printable(out, p->configuration, strlen(p->configuration));
 	if (!p->run) {
-		sn_text_add(out, ": build");
+		sn_text_addf(out, ": %s", p->has_ended ? p->reason : "build");
 		return;
 	}
 	sn_text_addf(out, ", repeat %u", p->run->block + 1);
@@ -60,7 +60,8 @@ static void json_tell(const struct sn_campaign_progress *p)
 	sn_json_object(&json);
 	sn_json_member_string(&json, "schema", "sonde.campaign-progress/1");
 	sn_json_member_string(&json, "event",
-			      !p->run					    ? "build"
+			      !p->run && p->has_ended			    ? "build-failed"
+			      : !p->run					    ? "build"
 			      : p->has_ended				    ? "end"
 			      : p->run->state == SN_RUN_QUEUED && !p->level ? "queued"
 									    : "begin");
@@ -74,6 +75,8 @@ static void json_tell(const struct sn_campaign_progress *p)
 		if (p->run->job)
 			sn_json_member_string(&json, "job", p->run->job);
 	}
+	if (p->reason)
+		sn_json_member_string(&json, "reason", p->reason);
 	if (p->level)
 		sn_json_member_uint(&json, "level", p->level);
 	sn_json_member_uint(&json, "done", p->done);
@@ -87,8 +90,8 @@ static void json_tell(const struct sn_campaign_progress *p)
 static void line_tell(struct sn_campaign_teller *teller, const struct sn_campaign_progress *p)
 {
 	struct sn_text line = { 0 };
-	bool stays = p->has_ended && (teller->how == TELL_LINES || p->run->state != SN_RUN_DONE ||
-				      p->run->level < p->level);
+	bool stays = p->has_ended && (teller->how == TELL_LINES || !p->run ||
+				      p->run->state != SN_RUN_DONE || p->run->level < p->level);
 
 	if (teller->how == TELL_LINES && !p->has_ended && p->run)
 		return;

@@ -464,6 +464,24 @@ void sn_roofs_reconcile(struct sn_roofs *roofs)
 	}
 }
 
+void sn_roofs_of_busy_machine(struct sn_roofs *roofs, const struct sn_roofs *older)
+{
+	for (size_t i = 0; i < roofs->items.count; i++) {
+		struct sn_roof *roof = &roofs->items.items[i];
+		const struct sn_roof *before =
+			older ? sn_roofs_find(older, roof->kind, roof->level, roof->threads) : NULL;
+
+		if (roof->state == SN_ROOF_MEASURED)
+			roof->state = SN_ROOF_UNCERTAIN;
+		if (!before || roof->state == SN_ROOF_KEPT ||
+		    (before->state == SN_ROOF_UNCERTAIN && before->value < roof->value))
+			continue;
+		*roof = *before;
+		if (roof->state == SN_ROOF_MEASURED)
+			roof->state = SN_ROOF_KEPT;
+	}
+}
+
 /* All roofs of this machine, without figures; tasks beside them. */
 static void roofs_list(struct meter *m, struct sn_roofs *out, struct task *tasks)
 {
@@ -521,6 +539,8 @@ static void rounds_run(struct meter *m, struct sn_roofs *out, const struct sn_ro
 	out->items.count = kept;
 	sn_roofs_reconcile(out);
 	out->was_busy = m->whole_windows * 2 < m->windows;
+	if (out->was_busy)
+		sn_roofs_of_busy_machine(out, older);
 	free(tasks);
 	free(seen);
 }

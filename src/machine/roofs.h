@@ -77,6 +77,10 @@ void sn_roof_settle(struct sn_roof *roof, const double *rates, const size_t *cou
  * uncertain; a part of sn_roofs_measure. */
 void sn_roofs_reconcile(struct sn_roofs *roofs);
 
+/** Others had the CPUs for most of the time, and so perhaps the memory, too, in the windows that counted: older figures
+ * (NULL: none) stand, and where there are none, what was measured is uncertain; a part of sn_roofs_measure. */
+void sn_roofs_of_busy_machine(struct sn_roofs *roofs, const struct sn_roofs *older);
+
 /** roofs.tsv beside the machine profile; the caller frees. */
 char *sn_roofs_path(void);
 sn_status sn_roofs_write(const struct sn_roofs *roofs, const char *path, struct sn_error *err);

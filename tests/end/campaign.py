@@ -266,7 +266,7 @@ build = gcc -O1 -o {build}/x x.c
 [configuration O2]
 build = gcc -O2 -o {build}/x x.c
 [configuration broken]
-build = gcc -no-such-option -o {build}/x x.c
+build = sh -c 'echo "x.c:3: error: -no-such-option" >&2; echo "make: *** [x] Error 1" >&2; exit 2'
 [sweep]
 environment.N = 1 2
 ''')
@@ -276,7 +276,9 @@ t.check('; sonde diff built' in run.stderr, 'runs of one number of workers are t
 t.check(run.stderr.count(': build\n') == 3, 'a build runs once for all points of its configuration', run.stderr)
 t.equal(collections.Counter((r['configuration'].split()[0], r['state']) for r in got),
         {('O1', 'done'): 2, ('O2', 'done'): 2, ('broken', 'failed'): 2}, 'a build that fails fails its runs only')
-t.check(all('no-such-option' in r['reason'] for r in got if r['state'] == 'failed'), 'with the words of the compiler', got)
+t.check(all('status 2: x.c:3: error: -no-such-option (builds/' in r['reason'] and '/build.log)' in r['reason']
+            for r in got if r['state'] == 'failed'), 'with the first error of the compiler, and where all of them are', got)
+t.check(run.stderr.count('broken N=1: the build failed with exit status 2: x.c:3: error') == 1, 'it is told when it happens', run.stderr)
 
 # ---- stopped, cancelled, two at once ----
 plan('slow.ini', '[campaign]\nrepeat = 3\n[default]\nprogram = sleep\narguments = 0.6\n')

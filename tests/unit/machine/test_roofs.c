@@ -206,3 +206,39 @@ TEST(loops_of_every_kind_run)
 	sn_roof_read(memory, sizeof(memory));
 	CHECK(kept == 42);
 }
+
+TEST(on_a_busy_machine_older_figures_stand)
+{
+	const struct sn_roof fresh[] = {
+		{ SN_ROOF_READ, 3, 1, 2e10, 1e10, 2e10, SN_ROOF_MEASURED },
+		{ SN_ROOF_READ, 3, 2, 8e10, 1e10, 8e10, SN_ROOF_MEASURED },
+		{ SN_ROOF_READ, 2, 1, 9e10, 1e10, 9e10, SN_ROOF_MEASURED },
+		{ SN_ROOF_READ, 2, 2, 9e10, 1e10, 9e10, SN_ROOF_UNCERTAIN },
+	};
+	struct sn_roofs roofs = { 0 }, older = { 0 };
+
+	for (size_t i = 0; i < 4; i++)
+		sn_vec_push(&roofs.items, fresh[i]);
+	sn_roofs_of_busy_machine(&roofs, NULL);
+	for (size_t i = 0; i < 4; i++) {
+		CHECK_INT(roofs.items.items[i].state, SN_ROOF_UNCERTAIN);
+		roofs.items.items[i] = fresh[i];
+	}
+	for (size_t i = 0; i < 3; i++)
+		sn_vec_push(&older.items, fresh[i]);
+	older.items.items[0].value = 1.5e10; /* measured: it stands */
+	older.items.items[1] =
+		(struct sn_roof){ SN_ROOF_READ, 3, 2, 7e10, 1e10, 7e10, SN_ROOF_UNCERTAIN };
+	older.items.items[2] =
+		(struct sn_roof){ SN_ROOF_READ, 2, 1, 9.9e10, 1e10, 9.9e10, SN_ROOF_UNCERTAIN };
+	sn_roofs_of_busy_machine(&roofs, &older);
+	CHECK_REAL(roofs.items.items[0].value, 1.5e10, 0);
+	CHECK_INT(roofs.items.items[0].state, SN_ROOF_KEPT);
+	CHECK_REAL(roofs.items.items[1].value, 8e10, 0); /* the better of two that are uncertain */
+	CHECK_INT(roofs.items.items[1].state, SN_ROOF_UNCERTAIN);
+	CHECK_REAL(roofs.items.items[2].value, 9.9e10, 0);
+	CHECK_INT(roofs.items.items[2].state, SN_ROOF_UNCERTAIN);
+	CHECK_INT(roofs.items.items[3].state, SN_ROOF_UNCERTAIN);
+	sn_roofs_free(&roofs);
+	sn_roofs_free(&older);
+}
