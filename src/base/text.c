@@ -165,6 +165,11 @@ void sn_text_add_count(struct sn_text *text, uint64_t count)
 	}
 }
 
+void sn_text_add_counted(struct sn_text *text, uint64_t count, const char *noun)
+{
+	sn_text_addf(text, "%llu %s%s", (unsigned long long)count, noun, count == 1 ? "" : "s");
+}
+
 void sn_text_add_duration(struct sn_text *text, double seconds)
 {
 	static const char *const units[] = { "s", "ms", "µs", "ns" };

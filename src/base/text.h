@@ -26,6 +26,8 @@ void sn_text_add_duration(struct sn_text *text, double seconds);
 void sn_text_add_number(struct sn_text *text, double value);
 /** Adds a count with its thousands set apart: "1,234,567". */
 void sn_text_add_count(struct sn_text *text, uint64_t count);
+/** Adds "1 call", "2 calls": `noun` has its plural by an s. */
+void sn_text_add_counted(struct sn_text *text, uint64_t count, const char *noun);
 __attribute__((format(printf, 2, 3))) void sn_text_addf(struct sn_text *text, const char *format,
 							...);
 __attribute__((format(printf, 2, 0))) void sn_text_addv(struct sn_text *text, const char *format,

@@ -32,14 +32,14 @@ const char *sn_io_operation_name(uint8_t operation)
 /* The latest of a process. */
 struct account {
 	uint64_t read, written;
-	bool is_there;
+	bool is_last; /* of the process's end */
 };
 
 /* Sums of a use by site, and by error. */
 struct part {
 	uint32_t use;
 	struct sn_site site;
-	uint64_t time_ns;
+	uint64_t calls, moving, bytes, time_ns;
 };
 struct failure {
 	uint32_t use, error;
@@ -133,17 +133,26 @@ static uint32_t use_of(struct reader *reader, uint32_t process, const struct sn_
 	return (uint32_t)*place - 1;
 }
 
-static void part_add(struct reader *reader, uint32_t use, struct sn_site site, uint64_t time_ns)
+static uint64_t site_key(struct sn_site site)
 {
-	uint64_t *place = sn_map_put(
-		&reader->part_index,
-		sn_hash_u64((uint64_t)site.function << 32 | site.line) ^ sn_hash_u64(use), NULL);
+	return sn_hash_u64((uint64_t)site.function << 32 | site.line);
+}
+
+static void part_add(struct reader *reader, uint32_t use, struct sn_site site,
+		     const struct sn_io_entry *entry, uint64_t time_ns)
+{
+	uint64_t *place = sn_map_put(&reader->part_index, site_key(site) ^ sn_hash_u64(use), NULL);
+	struct part *part;
 
 	if (!*place) {
-		sn_vec_push(&reader->parts, (struct part){ use, site, 0 });
+		sn_vec_push(&reader->parts, (struct part){ .use = use, .site = site });
 		*place = reader->parts.count;
 	}
-	reader->parts.items[*place - 1].time_ns += time_ns;
+	part = &reader->parts.items[*place - 1];
+	part->calls += entry->calls;
+	part->moving += entry->size_class ? entry->calls : 0;
+	part->bytes += entry->bytes;
+	part->time_ns += time_ns;
 }
 
 static void failure_add(struct reader *reader, uint32_t use, const struct sn_io_entry *entry)
@@ -158,10 +167,20 @@ static void failure_add(struct reader *reader, uint32_t use, const struct sn_io_
 	reader->failures.items[*place - 1].calls += entry->calls;
 }
 
-/* Memory that is shared has names as files have, and is written as they are. */
+enum sn_io_kind sn_io_kind_of(const char *file)
+{
+	/* memory that is shared has names as files have, and is written as they are */
+	if (!strncmp(file, "/dev/", 5) && strncmp(file, "/dev/shm/", 9) != 0)
+		return SN_IO_A_DEVICE;
+	return *file == '/'		      ? SN_IO_A_FILE
+	       : !strncmp(file, "socket:", 7) ? SN_IO_A_SOCKET
+	       : !strncmp(file, "pipe:", 5)   ? SN_IO_A_PIPE
+					      : SN_IO_ANOTHER;
+}
+
 static bool is_file(const char *name)
 {
-	return *name == '/' && (strncmp(name, "/dev/", 5) != 0 || !strncmp(name, "/dev/shm/", 9));
+	return sn_io_kind_of(name) == SN_IO_A_FILE;
 }
 
 /* Of one call in 2^period that is met, at a random place: at most that of as many independent draws. */
@@ -249,7 +268,7 @@ static void count_take(struct reader *reader, const struct sn_trace_item *item,
 	path_add(reader, item->process, entry, use->file, time_ns);
 	part_add(reader, number,
 		 sn_trace_site_of(&reader->sites, reader->program, item->process, entry->path),
-		 time_ns);
+		 entry, time_ns);
 }
 
 static void other_take(struct reader *reader, const struct sn_trace_item *item,
@@ -271,7 +290,7 @@ static void other_take(struct reader *reader, const struct sn_trace_item *item,
 			count_take(reader, item, entry);
 		break;
 	case SN_IO_ACCOUNT: /* they only grow */
-		account->is_there = true;
+		account->is_last |= entry->calls != 0;
 		account->read = entry->bytes > account->read ? entry->bytes : account->read;
 		account->written =
 			entry->ticks > account->written ? entry->ticks : account->written;
@@ -282,6 +301,59 @@ static void other_take(struct reader *reader, const struct sn_trace_item *item,
 }
 
 /* ---- sums ---- */
+
+static void place_add(struct reader *reader, struct sn_map *index, const struct part *part)
+{
+	struct sn_io *io = reader->io;
+	const struct sn_io_use *use = &io->uses.items[part->use];
+	uint8_t kind = (uint8_t)sn_io_kind_of(use->file);
+	uint64_t *number = sn_map_put(
+		index, site_key(part->site) ^ sn_hash_u64((uint64_t)use->operation << 8 | kind),
+		NULL);
+	struct sn_io_place *place;
+
+	if (!*number) {
+		sn_vec_push(&io->places, (struct sn_io_place){ .site = part->site,
+							       .operation = use->operation,
+							       .kind = kind,
+							       .file = use->file });
+		*number = io->places.count;
+	}
+	place = &io->places.items[*number - 1];
+	place->files++;
+	place->calls += part->calls;
+	place->moving += part->moving;
+	place->bytes += part->bytes;
+	place->time_ns += part->time_ns;
+	if (part->time_ns > place->file_ns) {
+		place->file_ns = part->time_ns;
+		place->file = use->file;
+	}
+}
+
+static void places_find(struct reader *reader)
+{
+	struct sn_map index = { 0 };
+
+	for (size_t i = 0; i < reader->parts.count; i++)
+		place_add(reader, &index, &reader->parts.items[i]);
+	sn_map_free(&index);
+}
+
+static void bytes_sum(struct sn_io *io, const struct sn_io_use *use)
+{
+	enum sn_io_direction direction = operations[use->operation].direction;
+	bool is_both = use->operation == SN_IO_SENDFILE || use->operation == SN_IO_COPY_FILE_RANGE;
+
+	if (direction == SN_IO_READS || is_both)
+		io->countable_read_bytes += use->bytes;
+	if (direction == SN_IO_WRITES || is_both)
+		io->countable_written_bytes += use->bytes;
+	if (direction == SN_IO_READS || direction == SN_IO_RECEIVES || is_both)
+		io->read_bytes += use->bytes;
+	if (direction == SN_IO_WRITES || direction == SN_IO_SENDS || is_both)
+		io->written_bytes += use->bytes;
+}
 
 static void uses_finish(struct reader *reader)
 {
@@ -308,18 +380,12 @@ static void uses_finish(struct reader *reader)
 	}
 	for (size_t i = 0; i < io->uses.count; i++) {
 		const struct sn_io_use *use = &io->uses.items[i];
-		enum sn_io_direction direction = operations[use->operation].direction;
-		bool is_both =
-			use->operation == SN_IO_SENDFILE || use->operation == SN_IO_COPY_FILE_RANGE;
 
 		io->calls += use->calls;
 		io->met += use->met;
 		io->calls_variance += use->calls_variance;
 		io->time_ns += use->time_ns;
-		if (direction == SN_IO_READS || is_both)
-			io->read_bytes += use->bytes;
-		if (direction == SN_IO_WRITES || is_both)
-			io->written_bytes += use->bytes;
+		bytes_sum(io, use);
 	}
 }
 
@@ -338,7 +404,7 @@ static void accounts_sum(struct reader *reader)
 
 		io->overhead_ns += ns > 0 ? ns : 0;
 		io->damaged += ns < 0;
-		is_known &= reader->accounts[p].is_there || !has_pieces[p];
+		is_known &= reader->accounts[p].is_last || !has_pieces[p];
 		read += reader->accounts[p].read;
 		written += reader->accounts[p].written;
 	}
@@ -374,6 +440,7 @@ sn_status sn_io_read_within(const struct sn_program *program, const struct sn_sp
 	entries_read(&reader, name_take);
 	entries_read(&reader, other_take);
 	uses_finish(&reader);
+	places_find(&reader);
 	accounts_sum(&reader);
 	reader.io->lost = reader.pieces.lost;
 	reader.io->damaged += reader.pieces.damaged;
@@ -398,6 +465,7 @@ void sn_io_free(struct sn_io *io)
 	if (!io)
 		return;
 	sn_vec_free(&io->uses);
+	sn_vec_free(&io->places);
 	sn_vec_free(&io->paths);
 	sn_arena_free(&io->arena);
 	free(io);

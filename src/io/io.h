@@ -41,16 +41,41 @@ struct sn_io_path {
 	double calls_variance, bytes_variance; /* of the errors of a sample; 0: exact */
 };
 
+/** What a file is, by its name. */
+enum sn_io_kind {
+	SN_IO_A_FILE,
+	SN_IO_A_SOCKET,
+	SN_IO_A_PIPE,
+	SN_IO_A_DEVICE, /* terminals among them */
+	SN_IO_ANOTHER,	/* eventfd and the like, and what is not known */
+	SN_IO_KINDS,
+};
+
+/** One operation by one site on files of one kind: what a server does on thousands of sockets is one of these. */
+struct sn_io_place {
+	struct sn_site site;
+	uint8_t operation, kind; /* enum sn_io_kind */
+	uint64_t files;		 /* how many */
+	const char *file;	 /* the one with most time */
+	uint64_t file_ns;
+	uint64_t calls, bytes, time_ns;
+	uint64_t moving; /* calls that moved a byte */
+};
+
 struct sn_io {
 	struct sn_arena arena;
 	bool is_traced; /* else all is empty: nobody asked for it */
 	SN_VEC(struct sn_io_use) uses;
+	SN_VEC(struct sn_io_place) places;
 	SN_VEC(struct sn_io_path) paths; /* of calls whose path is known */
 	uint64_t calls, time_ns;
 	uint64_t met; /* fewer than `calls`: it is a sample (record --io=sample) */
 	double calls_variance;
-	uint64_t read_bytes, written_bytes; /* by calls whose bytes the kernel counts as well */
-	/* rchar and wchar of all processes; -1: some process has none */
+	uint64_t read_bytes,
+		written_bytes; /* of all calls, those that receive and send among them ... */
+	/* ... and of those whose bytes the kernel counts as well */
+	uint64_t countable_read_bytes, countable_written_bytes;
+	/* rchar and wchar of all processes; -1: of some process they are not known to its end */
 	int64_t kernel_read_bytes, kernel_written_bytes;
 	uint64_t lost;	     /* calls that were counted and not kept */
 	int64_t overhead_ns; /* what tracing took in the target */
@@ -67,6 +92,9 @@ void sn_io_free(struct sn_io *io);
 
 /** The 95 % interval of an estimated number of calls with this variance. */
 void sn_io_interval(uint64_t calls, double variance, uint64_t *low, uint64_t *high);
+
+/** By the name that the kernel has for it. */
+enum sn_io_kind sn_io_kind_of(const char *file);
 
 /** "read", "fwrite" ... */
 const char *sn_io_operation_name(uint8_t operation);

@@ -332,8 +332,8 @@ static void foot_put(const struct sn_view_input *input, FILE *out)
 			"never released may have been",
 			(unsigned long long)heap->lost);
 	if (heap->damaged)
-		sn_text_addf(&text, "; %llu pieces of the trace are damaged",
-			     (unsigned long long)heap->damaged);
+		sn_text_addf(&text, "; %llu %s", (unsigned long long)heap->damaged,
+			     sn_view_pieces_are_damaged(heap->damaged));
 	fprintf(out, "%s\n", text.chars);
 	sn_text_free(&text);
 }

@@ -139,8 +139,9 @@ static void members_write(const struct sn_view_input *input, struct sn_json *jso
 	sn_json_member_double(json, "time_s", (double)io->time_ns / 1e9);
 	sn_json_member_uint(json, "read_bytes", io->read_bytes);
 	sn_json_member_uint(json, "written_bytes", io->written_bytes);
-	unseen_write(json, "unseen_read_bytes", io->kernel_read_bytes, io->read_bytes);
-	unseen_write(json, "unseen_write_bytes", io->kernel_written_bytes, io->written_bytes);
+	unseen_write(json, "unseen_read_bytes", io->kernel_read_bytes, io->countable_read_bytes);
+	unseen_write(json, "unseen_write_bytes", io->kernel_written_bytes,
+		     io->countable_written_bytes);
 	sn_json_key(json, "lost");
 	sn_json_object(json);
 	sn_json_member_uint(json, "io", io->lost);
@@ -151,6 +152,18 @@ static void members_write(const struct sn_view_input *input, struct sn_json *jso
 	sn_json_close(json);
 }
 
+static void account_tell(const struct sn_io *io, struct sn_text *text)
+{
+	if (io->kernel_read_bytes < 0) {
+		sn_text_add(text, "; the kernel's account is not known: a process was killed, or "
+				  "ended in another way that we do not see");
+		return;
+	}
+	sn_text_addf(text, "; the kernel's account has %+lld and %+lld bytes besides",
+		     (long long)(io->kernel_read_bytes - (int64_t)io->countable_read_bytes),
+		     (long long)(io->kernel_written_bytes - (int64_t)io->countable_written_bytes));
+}
+
 static void foot_put(const struct sn_view_input *input, FILE *out)
 {
 	struct sn_text text = { 0 };
@@ -159,8 +172,8 @@ static void foot_put(const struct sn_view_input *input, FILE *out)
 
 	if (io_get(input, &io, &err) != SN_OK || !io->is_traced)
 		return;
-	sn_text_addf(&text, "%llu calls, %.3g s in all threads; ", (unsigned long long)io->calls,
-		     (double)io->time_ns / 1e9);
+	sn_text_add_counted(&text, io->calls, "call");
+	sn_text_addf(&text, ", %.3g s in all threads; ", (double)io->time_ns / 1e9);
 	sn_heap_add_size(&text, io->read_bytes);
 	sn_text_add(&text, " read, ");
 	sn_heap_add_size(&text, io->written_bytes);
@@ -174,15 +187,15 @@ static void foot_put(const struct sn_view_input *input, FILE *out)
 			     "%llu calls",
 			     (unsigned long long)io->met, (unsigned long long)low,
 			     (unsigned long long)high);
-	} else if (io->kernel_read_bytes >= 0)
-		sn_text_addf(&text, "; the kernel's account has %+lld and %+lld bytes besides",
-			     (long long)(io->kernel_read_bytes - (int64_t)io->read_bytes),
-			     (long long)(io->kernel_written_bytes - (int64_t)io->written_bytes));
+	} else {
+		account_tell(io, &text);
+	}
 	if (io->lost)
-		sn_text_addf(&text, "; %llu calls were lost", (unsigned long long)io->lost);
+		sn_text_addf(&text, "; %llu %s lost", (unsigned long long)io->lost,
+			     io->lost == 1 ? "call was" : "calls were");
 	if (io->damaged)
-		sn_text_addf(&text, "; %llu pieces of the trace are damaged",
-			     (unsigned long long)io->damaged);
+		sn_text_addf(&text, "; %llu %s", (unsigned long long)io->damaged,
+			     sn_view_pieces_are_damaged(io->damaged));
 	fprintf(out, "%s\n", text.chars);
 	sn_text_free(&text);
 }

@@ -87,8 +87,8 @@ static void foot_put(const struct sn_view_input *input, FILE *out)
 	if (locks->lost)
 		fprintf(out, "; %llu entries were lost", (unsigned long long)locks->lost);
 	if (locks->damaged)
-		fprintf(out, "; %llu pieces of the trace are damaged",
-			(unsigned long long)locks->damaged);
+		fprintf(out, "; %llu %s", (unsigned long long)locks->damaged,
+			sn_view_pieces_are_damaged(locks->damaged));
 	fputc('\n', out);
 }
 

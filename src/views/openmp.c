@@ -87,8 +87,8 @@ static void foot_put(const struct sn_view_input *input, FILE *out)
 	if (openmp->lost)
 		fprintf(out, "; %llu entries were lost", (unsigned long long)openmp->lost);
 	if (openmp->damaged)
-		fprintf(out, "; %llu pieces of the trace are damaged",
-			(unsigned long long)openmp->damaged);
+		fprintf(out, "; %llu %s", (unsigned long long)openmp->damaged,
+			sn_view_pieces_are_damaged(openmp->damaged));
 	fputc('\n', out);
 }
 

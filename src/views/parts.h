@@ -70,6 +70,11 @@ struct sn_site_columns {
 };
 void sn_view_set_site(struct sn_table *table, const struct sn_site_columns *columns,
 		      const struct sn_program *program, struct sn_site site);
+/** What follows the number of damaged pieces. */
+static inline const char *sn_view_pieces_are_damaged(uint64_t count)
+{
+	return count == 1 ? "piece of the trace is damaged" : "pieces of the trace are damaged";
+}
 /** Whether "a,b,c" has the key. NULL has none. */
 bool sn_view_list_has(const char *list, const char *key);
 bool sn_weight_is_empty(const struct sn_weight *weight);

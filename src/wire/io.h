@@ -4,7 +4,8 @@
  *   COUNT    calls of one operation on one file, by one call path, of one size class, with one outcome. Of a sample one of
  *            2^period calls was met, at a place of its period drawn by chance: all its numbers are multiplied by that
  *   NAME     the file's name by its number; its text follows in as many entries as it needs
- *   ACCOUNT  what the kernel has counted of the process (rchar and wchar of /proc/PID/io)
+ *   ACCOUNT  what the kernel has counted of the process (rchar and wchar of /proc/PID/io); only the one of the image's end
+ *            has all: a process that is killed has none such
  *
  * Numbers of files are those of the process image.
  */
@@ -52,7 +53,7 @@ struct sn_io_entry {
 	uint32_t path;	     /* call path; 0: none */
 	uint32_t file;	     /* its number; 0: unknown */
 	uint32_t error;	     /* errno; 0: success */
-	uint64_t calls;	     /* NAME: bytes of the text */
+	uint64_t calls;	     /* NAME: bytes of the text; ACCOUNT: 1 at the image's end, else 0 */
 	uint64_t bytes;	     /* ACCOUNT: that the kernel counted as read ... */
 	uint64_t ticks;	     /* ACCOUNT: ... and as written */
 	uint64_t sequential; /* calls that began where the one before on the descriptor had ended */

@@ -194,7 +194,72 @@ def sampled():
     t.check(done.returncode == 125 and '--io takes trace or sample' in done.stderr, 'sampled: another word is a mistake', done.stderr)
 
 
-for check in (random_programs, known_program, sampled):
+SPREAD = r'''
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+__attribute__((noipa)) static void put(int fd) { if (write(fd, "abcdefg", 7) != 7) abort(); }
+int main(int argc, char **argv)
+{
+	char name[50], bytes[4000];
+	int pair[2], fd;
+	if (!strcmp(argv[1], "files"))
+		for (int i = 0; i < 300; i++) {
+			snprintf(name, sizeof(name), "spread.%d", i);
+			fd = open(name, O_WRONLY | O_CREAT, 0600);
+			for (int k = 0; k < 400; k++)
+				put(fd);
+			close(fd);
+		}
+	if (!strcmp(argv[1], "sockets")) {
+		socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+		for (int i = 0; i < 20000; i++)
+			if (send(pair[0], bytes, 1000, 0) != 1000 || recv(pair[1], bytes, sizeof(bytes), 0) != 1000)
+				abort();
+	}
+	if (!strcmp(argv[1], "killed")) {
+		fd = open("/dev/null", O_WRONLY);
+		for (int i = 0; i < 3000; i++) {
+			put(fd);
+			if (i % 1000 == 999)
+				nanosleep(&(struct timespec){ 0, 120000000 }, NULL);
+		}
+		put(fd);
+		raise(SIGKILL);
+	}
+	return 0;
+}
+'''
+
+
+def totals():
+    """Findings by the site that makes the calls, totals of all rows, and accounts that are known or not."""
+    program = t.compile(SPREAD, '-O1', '-g', output='./spread')
+    t.run('record', '-q', '--io', '-o', 'files', program, 'files')
+    findings = [f for f in t.show('summary', 'files')['findings'] if f['kind'] == 'io_wait']
+    t.check(findings and 'in 120000 calls of write of 7 bytes each on 300 files, by put (' in findings[0]['sentence'],
+            'many files: calls by one site are summed', findings)
+    t.check('or map the file' in findings[0]['remedy'], 'many files: what to do about it', findings)
+    t.run('record', '-q', '--io', '-o', 'sockets', program, 'sockets')
+    io = t.show('io', 'sockets', '--all')
+    t.equal((io['read_bytes'], io['written_bytes']), (20000000, 20000000), 'sockets: totals sum the rows, sent and received bytes among them')
+    t.check(0 <= io['unseen_read_bytes'] < 20000 and io['unseen_write_bytes'] == 0, 'sockets: the kernel has no account of these', io)
+    findings = [f for f in t.show('summary', 'sockets')['findings'] if f['kind'] == 'io_wait']
+    t.check(not findings or ('on a socket' in findings[0]['sentence'] and 'of 1,000 bytes each' in findings[0]['sentence']
+                             and 'map the file' not in findings[0]['remedy']), 'sockets: are no files that could be mapped', findings)
+    run = t.run('record', '-q', '--io', '-o', 'killed', program, 'killed')
+    io = t.show('io', 'killed', '--all')
+    t.equal((run.returncode, io['written_bytes']), (137, 21007), 'killed: no call is lost')
+    t.equal((io['unseen_read_bytes'], io['unseen_write_bytes']), (None, None), 'killed: what the kernel has counted besides is not known')
+    t.check("the kernel's account is not known" in t.run('show', 'io', 'killed').stdout, 'killed: and the text says so')
+
+
+for check in (random_programs, known_program, sampled, totals):
     if not chosen or check.__name__ in chosen:
         check()
 t.done()

@@ -226,9 +226,9 @@ static uint64_t unwritten_bytes(void)
 }
 
 static void put_account(struct sn_thread *self, struct sn_entry_stream *stream,
-			uint64_t to_be_written)
+			uint64_t to_be_written, bool is_last)
 {
-	struct sn_io_entry entry = { .type = SN_IO_ACCOUNT };
+	struct sn_io_entry entry = { .type = SN_IO_ACCOUNT, .calls = is_last };
 
 	if (!sn_io_kernel_account(&entry.bytes, &entry.ticks))
 		return;
@@ -243,7 +243,7 @@ static void account_if_due(struct sn_thread *self, struct sn_entry_stream *strea
 
 	if (tsc >= due && atomic_compare_exchange_strong(&sn_io_state->next_account_tsc, &due,
 							 tsc + account_gap_ticks))
-		put_account(self, stream, 0);
+		put_account(self, stream, 0, false);
 }
 
 /* ---- counts ---- */
@@ -427,7 +427,7 @@ void sn_io_account(struct sn_thread *thread, struct sn_writer *writer, int64_t n
 		return;
 	struct sn_entries *entries = &sn_io_of(thread)->entries;
 	if (!is_ending && !entries->streams[0].holder)
-		put_account(thread, &entries->streams[0], unwritten_bytes());
+		put_account(thread, &entries->streams[0], unwritten_bytes(), true);
 	sn_entries_account(thread, entries);
 }
 

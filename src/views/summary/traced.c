@@ -166,46 +166,74 @@ void sn_evidence_find_locks(struct sn_summary *s, struct sn_evidence *out)
 
 /* ---- input and output ---- */
 
-static const struct sn_io_use *most_used(const struct sn_io *io)
+static const struct sn_io_place *most_used(const struct sn_io *io)
 {
-	const struct sn_io_use *best = NULL;
+	const struct sn_io_place *best = NULL;
 
-	for (size_t i = 0; i < io->uses.count; i++)
-		if (!best || io->uses.items[i].time_ns > best->time_ns)
-			best = &io->uses.items[i];
+	for (size_t i = 0; i < io->places.count; i++)
+		if (!best || io->places.items[i].time_ns > best->time_ns)
+			best = &io->places.items[i];
 	return best;
 }
 
-static void use_tell(struct sn_summary *s, const struct sn_io *io, const struct sn_io_use *most,
-		     struct sn_evidence *out)
+/* "out.dat", "3 sockets". A socket's number tells a reader nothing. */
+static void add_files(const struct sn_io_place *most, struct sn_text *text)
 {
-	const struct sn_program *program = s->profile->program;
-	const char *operation = sn_io_operation_name(most->operation);
+	static const char *const kinds[SN_IO_KINDS] = {
+		[SN_IO_A_FILE] = "file",	[SN_IO_A_SOCKET] = "socket",
+		[SN_IO_A_PIPE] = "pipe",	[SN_IO_A_DEVICE] = "device",
+		[SN_IO_ANOTHER] = "descriptor",
+	};
+
+	if (most->files > 1)
+		sn_text_add_counted(text, most->files, kinds[most->kind]);
+	else if (most->kind == SN_IO_A_SOCKET || most->kind == SN_IO_A_PIPE)
+		sn_text_addf(text, "a %s", kinds[most->kind]);
+	else
+		sn_text_add(text, sn_base_name(most->file));
+}
+
+static void remedy_tell(struct sn_summary *s, const struct sn_io_place *most,
+			struct sn_evidence *out)
+{
+	struct sn_text text = { 0 };
+
+	sn_text_addf(&text, "Move more by a call of %s", sn_io_operation_name(most->operation));
+	if (most->site.function != SN_NONE) {
+		sn_text_add(&text, " in ");
+		sn_site_add_name(s->profile->program, most->site, &text);
+	}
+	sn_text_addf(&text, ": collect it in a buffer%s (sonde show io)",
+		     most->kind == SN_IO_A_FILE ? ", or map the file" : "");
+	out->io_remedy = sn_arena_strdup(&s->arena, text.chars);
+	sn_text_free(&text);
+}
+
+static void place_tell(struct sn_summary *s, const struct sn_io *io, const struct sn_io_place *most,
+		       struct sn_evidence *out)
+{
 	double mean = most->moving ? (double)most->bytes / (double)most->moving : 0;
 	struct sn_text text = { 0 };
 
-	sn_text_addf(&text, "%.0f %% are in %llu calls of %s",
-		     100 * (double)most->time_ns / (double)io->time_ns,
-		     (unsigned long long)most->calls, operation);
-	if (most->moving)
-		sn_text_addf(&text, " of %.3g bytes each", mean);
-	sn_text_addf(&text, " on %s", sn_base_name(most->file));
+	sn_text_addf(&text, "%.0f %% %s in ", 100 * (double)most->time_ns / (double)io->time_ns,
+		     most->calls == 1 ? "is" : "are");
+	sn_text_add_counted(&text, most->calls, "call");
+	sn_text_addf(&text, " of %s", sn_io_operation_name(most->operation));
+	if (most->moving) {
+		sn_text_add(&text, " of ");
+		sn_text_add_number(&text, mean);
+		sn_text_add(&text, most->moving > 1 ? " bytes each" : " bytes");
+	}
+	sn_text_add(&text, " on ");
+	add_files(most, &text);
 	if (most->site.function != SN_NONE) {
-		sn_text_add(&text, ", most of them by ");
-		sn_site_add_name(program, most->site, &text);
+		sn_text_add(&text, ", by ");
+		sn_site_add_name(s->profile->program, most->site, &text);
 	}
 	out->io_words = sn_arena_strdup(&s->arena, text.chars);
-	if (most->calls >= small_least_calls && most->moving && mean < small_most_bytes) {
-		sn_text_clear(&text);
-		sn_text_addf(&text, "Move more by a call of %s", operation);
-		if (most->site.function != SN_NONE) {
-			sn_text_add(&text, " in ");
-			sn_site_add_name(program, most->site, &text);
-		}
-		sn_text_add(&text, ": collect it in a buffer, or map the file (sonde show io)");
-		out->io_remedy = sn_arena_strdup(&s->arena, text.chars);
-	}
 	sn_text_free(&text);
+	if (most->calls >= small_least_calls && most->moving && mean < small_most_bytes)
+		remedy_tell(s, most, out);
 }
 
 static void io_warn(struct sn_summary *s, uint64_t lost)
@@ -224,7 +252,7 @@ static void io_warn(struct sn_summary *s, uint64_t lost)
 
 void sn_evidence_find_io(struct sn_summary *s, struct sn_evidence *out)
 {
-	const struct sn_io_use *most;
+	const struct sn_io_place *most;
 	struct sn_io *io;
 	struct sn_error err;
 
@@ -237,7 +265,7 @@ void sn_evidence_find_io(struct sn_summary *s, struct sn_evidence *out)
 	most = most_used(io);
 	out->io_traced_s = (double)io->time_ns / 1e9;
 	if (most && io->time_ns)
-		use_tell(s, io, most, out);
+		place_tell(s, io, most, out);
 	io_warn(s, io->lost);
 	sn_io_free(io);
 }

@@ -102,8 +102,8 @@ TEST(entries_add_up_by_file_and_operation)
 	made_name(&made, 1, "/a");
 	made_name(&made, 2, "/a"); /* one name is one file */
 	made_add(&made, call(SN_IO_SEND, 9, 1, 50, 0));
-	made_add(&made,
-		 (struct sn_io_entry){ .type = SN_IO_ACCOUNT, .bytes = 4096, .ticks = 10150 });
+	made_add(&made, (struct sn_io_entry){
+				.type = SN_IO_ACCOUNT, .calls = 1, .bytes = 4096, .ticks = 10150 });
 	made_add(&made, (struct sn_io_entry){ .type = 99 });
 	io = io_of(&made);
 	CHECK(io->is_traced);
@@ -119,11 +119,67 @@ TEST(entries_add_up_by_file_and_operation)
 	CHECK_STRING(io->uses.items[1].file, "/a");
 	CHECK_STRING(io->uses.items[2].file, "[unknown]");
 	CHECK_INT(io->read_bytes, 7);
-	CHECK_INT(io->written_bytes, 10100);
+	CHECK_INT(io->written_bytes,
+		  10150); /* all rows; the kernel has no account of what is sent */
+	CHECK_INT(io->countable_written_bytes, 10100);
 	CHECK_INT(io->kernel_read_bytes, 4096);
 	CHECK_INT(io->kernel_written_bytes, 10150);
 	CHECK_INT(io->damaged, 1);
 	sn_io_free(io);
+}
+
+/* What it did since the account was read is in none. */
+TEST(the_account_of_a_process_that_was_killed_is_not_known)
+{
+	struct made made;
+	struct sn_io *io;
+
+	made_begin(&made);
+	made_add(&made, call(SN_IO_WRITE, 1, 10, 100, 0));
+	made_add(&made, (struct sn_io_entry){ .type = SN_IO_ACCOUNT, .bytes = 0, .ticks = 90 });
+	io = io_of(&made);
+	CHECK_INT(io->written_bytes, 100);
+	CHECK_INT(io->kernel_read_bytes, -1);
+	CHECK_INT(io->kernel_written_bytes, -1);
+	sn_io_free(io);
+}
+
+TEST(calls_by_one_site_add_up_over_files_of_a_kind)
+{
+	struct made made;
+	struct sn_io *io;
+
+	made_begin(&made);
+	made_name(&made, 1, "socket:[1]");
+	made_name(&made, 2, "socket:[2]");
+	made_name(&made, 3, "/a");
+	made_add(&made, call(SN_IO_WRITE, 1, 10, 100, 0));
+	made_add(&made, call(SN_IO_WRITE, 2, 20, 400, 0));
+	made_add(&made, call(SN_IO_WRITE, 2, 1, 0, EPIPE));
+	made_add(&made, call(SN_IO_WRITE, 3, 1, 1, 0));
+	io = io_of(&made);
+	CHECK_INT(io->uses.count, 3);
+	CHECK_INT(io->places.count, 2);
+	CHECK_INT(io->places.items[0].kind, SN_IO_A_SOCKET);
+	CHECK_INT(io->places.items[0].files, 2);
+	CHECK_STRING(io->places.items[0].file, "socket:[2]");
+	CHECK_INT(io->places.items[0].calls, 31);
+	CHECK_INT(io->places.items[0].moving, 30);
+	CHECK_INT(io->places.items[0].bytes, 500);
+	CHECK_INT(io->places.items[0].time_ns, 310);
+	CHECK_INT(io->places.items[1].kind, SN_IO_A_FILE);
+	CHECK_INT(io->places.items[1].files, 1);
+	sn_io_free(io);
+}
+
+TEST(kinds_of_files_are_known_by_their_names)
+{
+	CHECK_INT(sn_io_kind_of("/home/a"), SN_IO_A_FILE);
+	CHECK_INT(sn_io_kind_of("/dev/shm/a"), SN_IO_A_FILE);
+	CHECK_INT(sn_io_kind_of("/dev/pts/0"), SN_IO_A_DEVICE);
+	CHECK_INT(sn_io_kind_of("socket:[7]"), SN_IO_A_SOCKET);
+	CHECK_INT(sn_io_kind_of("pipe:[7]"), SN_IO_A_PIPE);
+	CHECK_INT(sn_io_kind_of("anon_inode:[eventfd]"), SN_IO_ANOTHER);
 }
 
 TEST(a_name_that_is_cut_short_is_damage)
