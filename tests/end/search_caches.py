@@ -1,6 +1,7 @@
 """sonde search with traces of loops: planted misses are proven by level and data, what stays in L1 is not; no more time is
 said to be lost than the loop takes."""
 import json
+import os
 
 from sonde_test import Test
 
@@ -225,6 +226,14 @@ def long_loops(t):
             break
     t.check(rows and rows[0]['evidence']['transfers'] > 1000 and any((r['function'] or '').startswith('work(') for r in rows), 'long loops of two threads go for each other\'s lines', rows,
             [(r['property'], r['function'], r['data'], r['severity']) for r in found['properties']])
+    t.check(rows and 0 < rows[0]['evidence']['at_once'] <= 1 and rows[0]['severity_low'] < rows[0]['severity'] < rows[0]['severity_high'],
+            'and it is told for how much of their time they run at once, with an interval', rows)
+    if t.has('taskset'):
+        one_cpu = str(min(os.sched_getaffinity(0)))
+        t.run('trace', '-q', '--every', '1', '-o', 'turns', '--', 'taskset', '-c', one_cpu, app)
+        done = t.run('search', '--experiment', 'turns', '--format', 'json', '--threshold', '0', '--caches', CACHES)
+        rows = [r for r in json.loads(done.stdout)['properties'] if r['property'] in ('FalseSharing', 'LC2MissesInThread')]
+        t.check(all(r['severity'] < 0.01 for r in rows), 'two threads that take turns on one CPU lose no lines to each other', rows)
 
 
 def one_of_two(t, app):

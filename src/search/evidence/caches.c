@@ -14,6 +14,7 @@
 #include "caches/replay.h"
 #include "cqa/loop/levels.h"
 #include "machine/roofs.h"
+#include "search/evidence/sharing.h"
 #include "search/evidence/sources.h"
 
 enum { MISSES, TLB = MISSES + SN_SIM_TLB, REFS, CONFLICT, FALSELY, SHARED, MOVED, USED, COLUMNS };
@@ -35,7 +36,8 @@ static const struct {
 
 static const char *const given[] = {
 	"refs",	       "misses",     "conflict_misses", "lines_shared_falsely", "lines_shared",
-	"bytes_moved", "bytes_used", "penalty",		"bandwidth_peak",	NULL
+	"bytes_moved", "bytes_used", "penalty",		"bandwidth_peak",	"shared_at_once",
+	NULL
 };
 
 static const char *const needs_of[] = {
@@ -78,6 +80,7 @@ struct caching {
 	SN_VEC(struct loop_cost) costs;
 	uint32_t *data; /* by object of the replay: a member */
 	double *coherence, *false_transfers, *true_transfers; /* by object */
+	struct sn_sharing *sharing;			      /* by object */
 };
 
 /* ---- where ---- */
@@ -178,6 +181,27 @@ static void objects_find(struct caching *c)
 	}
 }
 
+/* Told once for each object of a process. */
+static void sharing_add(const struct caching *c)
+{
+	for (uint32_t i = 0; i < c->replay->objects.count; i++) {
+		struct sn_value value = { .column = sn_tables_column(c->r->tables, "shared_at_once",
+								     NULL),
+					  .source = c->source };
+		const struct sn_sharing *sharing = &c->sharing[i];
+
+		if (!sharing->is_shared || !sharing->times.samples)
+			continue;
+		for (int k = 0; k < SN_KEYS; k++)
+			value.keys[k] = SN_ALL;
+		value.keys[SN_KEY_DATA] = c->data[i];
+		value.value = sharing->times.share;
+		value.samples = sharing->times.samples;
+		value.error = (sharing->times.high - sharing->times.low) / 2;
+		sn_tables_add(c->r->tables, &value);
+	}
+}
+
 /* ---- values ---- */
 
 /* What was seen stands for so many times as much. Of a loop of which no instance was seen to its end that is not known: then
@@ -214,24 +238,36 @@ static double open_of(const struct sn_replay_cell *cell, unsigned stage)
 	return others >= 0.5 ? (double)(at->open - at->open_at_start) / others : (double)at->open;
 }
 
+/* Those that other cores are to blame for are as many as the threads' overlap in time makes them. */
+static double misses_of(const struct caching *c, const struct sn_replay_cell *cell, unsigned stage)
+{
+	const struct sn_sim_stage *at = &cell->stages[stage];
+	double known = (double)(sn_sim_stage_misses(at) - at->open);
+	double others = (double)at->misses[SN_SIM_COHERENCE];
+
+	return fmax(0, known + others * (c->sharing[cell->object].factor - 1));
+}
+
 static void cell_values(const struct caching *c, const struct sn_replay_cell *cell,
 			double values[COLUMNS], double errors[COLUMNS])
 {
 	unsigned last = c->replay->config.level_count - 1;
 	const struct sn_sim_stage *outer = &cell->stages[last];
+	const struct sn_sharing *sharing = &c->sharing[cell->object];
 	double line_bytes = c->replay->config.line_bytes;
 	double used = sn_share(outer->used_bytes, outer->lines * c->replay->config.line_bytes);
 
 	memset(errors, 0, COLUMNS * sizeof(*errors));
 	for (unsigned s = 0; s < SN_SIM_STAGES; s++) {
-		values[MISSES + s] =
-			(double)(sn_sim_stage_misses(&cell->stages[s]) - cell->stages[s].open);
+		values[MISSES + s] = misses_of(c, cell, s);
 		errors[MISSES + s] = open_of(cell, s);
 	}
 	values[REFS] = (double)cell->stages[0].accesses;
 	values[CONFLICT] = (double)cell->stages[1].misses[SN_SIM_CONFLICT];
-	values[FALSELY] = transfers_of(c, cell, c->false_transfers);
-	values[SHARED] = transfers_of(c, cell, c->true_transfers);
+	values[FALSELY] = transfers_of(c, cell, c->false_transfers) * sharing->factor;
+	values[SHARED] = transfers_of(c, cell, c->true_transfers) * sharing->factor;
+	for (int i = FALSELY; i <= SHARED; i++)
+		errors[i] = sharing->factor > 0 ? values[i] * sharing->error / sharing->factor : 0;
 	values[MOVED] = values[MISSES + last] * line_bytes;
 	values[USED] = isnan(used) ? values[MOVED] : values[MOVED] * used;
 	errors[MOVED] = errors[MISSES + last] * line_bytes;
@@ -296,8 +332,10 @@ static void cell_add(struct caching *c, const struct sn_replay_cell *cell)
 		for (size_t p = 0; p < places->items.count; p++) {
 			value.keys[SN_KEY_REGION] = places->items.items[p].region;
 			value.value = values[i] * places->items.items[p].share;
-			value.open = errors[i] * places->items.items[p].share;
-			value.error = errors[i] > 0 ? value.open : NAN;
+			value.error =
+				errors[i] > 0 ? errors[i] * places->items.items[p].share : NAN;
+			value.open =
+				i == FALSELY || i == SHARED || !(errors[i] > 0) ? 0 : value.error;
 			sn_tables_add(r->tables, &value);
 		}
 	}
@@ -487,6 +525,7 @@ static void caching_free(struct caching *c)
 	free(c->coherence);
 	free(c->false_transfers);
 	free(c->true_transfers);
+	free(c->sharing);
 	sn_replay_free(c->replay);
 }
 
@@ -510,6 +549,8 @@ static void caches_collect(struct sn_recorded *r)
 		sn_tables_complete(r->tables, c.columns[i]);
 	}
 	objects_find(&c);
+	c.sharing = sn_sharing_find(r, r->times ? r->times : r, c.replay);
+	sharing_add(&c);
 	for (size_t i = 0; i < c.replay->cells.count; i++)
 		cell_add(&c, &c.replay->cells.items[i]);
 	penalties_find(&c);

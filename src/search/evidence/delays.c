@@ -28,18 +28,9 @@ double *sn_delays_of_threads(const struct sn_recorded *r)
 
 /* ---- between samples ---- */
 
-/* Time between two samples of a thread. */
-struct gap {
-	int64_t from_ns, to_ns;
-	int64_t wants_ns; /* from then on it wants a CPU */
-	uint32_t thread;
-	double cpu_s, delay_s;
-	double own_at_s[2]; /* at its begin and its end: see own_sum */
-};
-
 struct gaps {
 	const struct sn_recorded *r;
-	SN_VEC(struct gap) items;
+	sn_gap_vec items;
 	double *cells_s;   /* by cell; NULL: nobody asks */
 	double *threads_s; /* by thread, all of its gaps */
 	uint64_t *cell_of; /* by stack, of the thread that is looked at: number of the cell, + 1 */
@@ -103,11 +94,13 @@ static void gap_add(struct gaps *g, const struct sn_sample *before, const struct
 	delay_s =
 		fmax(0, gap_s - (double)after->cpu_ns / 1e9 -
 				blocked_between(g, after->thread, before->time_ns, after->time_ns));
-	sn_vec_push(&g->items, (struct gap){ .from_ns = before->time_ns,
-					     .to_ns = after->time_ns,
-					     .thread = after->thread,
-					     .cpu_s = fmin(gap_s, (double)after->cpu_ns / 1e9),
-					     .delay_s = delay_s });
+	sn_vec_push(&g->items, (struct sn_gap){ .from_ns = before->time_ns,
+						.to_ns = after->time_ns,
+						.thread = after->thread,
+						.stack = stack_of(g->r, after),
+						.cpu = after->cpu,
+						.cpu_s = fmin(gap_s, (double)after->cpu_ns / 1e9),
+						.delay_s = delay_s });
 	if (!(delay_s > 0))
 		return;
 	g->threads_s[after->thread] += delay_s;
@@ -174,7 +167,7 @@ double *sn_delays_of_cells(const struct sn_recorded *r)
 
 /* ---- whose fault it is ---- */
 
-static double delays_up_to(const struct gap *gaps, size_t count, double most_s)
+static double delays_up_to(const struct sn_gap *gaps, size_t count, double most_s)
 {
 	double sum_s = 0;
 
@@ -185,7 +178,7 @@ static double delays_up_to(const struct gap *gaps, size_t count, double most_s)
 
 /* The gaps of one thread, whose delays come to more than its account: the rest are waits that nothing traces. A scheduler's
  * delays are of a size, and waits are the long ones: so the longest are cut until there are no more than the account has. */
-static void thread_settle(struct gap *gaps, size_t count, double account_s)
+static void thread_settle(struct sn_gap *gaps, size_t count, double account_s)
 {
 	enum { HALVINGS = 40 };
 	double low_s = 0, high_s = 0;
@@ -220,10 +213,23 @@ static void gaps_settle(struct gaps *g, const double *accounts_s)
 	}
 }
 
+void sn_delays_gaps(const struct sn_recorded *r, sn_gap_vec *out)
+{
+	double *accounts_s = sn_delays_of_threads(r);
+	struct gaps g = { .r = r };
+
+	gaps_find(&g);
+	gaps_settle(&g, accounts_s);
+	*out = g.items;
+	memset(&g.items, 0, sizeof(g.items));
+	gaps_free(&g);
+	free(accounts_s);
+}
+
 /* A gap begins, or ends. */
 struct edge {
 	int64_t time_ns;
-	struct gap *gap;
+	struct sn_gap *gap;
 	int is_end;
 };
 
@@ -234,7 +240,7 @@ static int edges_compare(const void *left, const void *right)
 	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
 }
 
-static double per_second(const struct gap *gap, double seconds)
+static double per_second(const struct sn_gap *gap, double seconds)
 {
 	return seconds / ((double)(gap->to_ns - gap->wants_ns) / 1e9);
 }
@@ -249,7 +255,7 @@ static void own_sum(struct edge *edges, size_t count, double cpus)
 
 	qsort(edges, count, sizeof(*edges), edges_compare);
 	for (size_t i = 0; i < count; i++) {
-		struct gap *gap = edges[i].gap;
+		struct sn_gap *gap = edges[i].gap;
 		double sign = edges[i].is_end ? -1 : 1;
 
 		if (wanting > cpus && waiting > 0)
@@ -271,7 +277,7 @@ static void own_take(struct gaps *g, const uint8_t *is_in, unsigned cpus, double
 	size_t count = 0;
 
 	for (size_t i = 0; i < g->items.count; i++) {
-		struct gap *gap = &g->items.items[i];
+		struct sn_gap *gap = &g->items.items[i];
 
 		int64_t wants_ns = (int64_t)ceil(1e9 * (gap->cpu_s + gap->delay_s));
 
@@ -287,7 +293,7 @@ static void own_take(struct gaps *g, const uint8_t *is_in, unsigned cpus, double
 	}
 	own_sum(edges, count, cpus);
 	for (size_t i = 0; i < count; i++) {
-		const struct gap *gap = edges[i].gap;
+		const struct sn_gap *gap = edges[i].gap;
 
 		if (edges[i].is_end)
 			sums_s[gap->thread] += per_second(gap, gap->delay_s) *
