@@ -336,22 +336,26 @@ def damaged(t, calm_text):
 
 
 def full_disk(t, calm_text):
-    """The journal's file system has room for a third of it; with more room another front goes on."""
+    """The file system has room for nothing, for hardly a result, or for a third of the journal; with more room another front goes on."""
     os.mkdir('small')
     mount = ['mount', '-t', 'tmpfs', '-o']
-    if subprocess.run(mount + ['size=72k', 'none', 'small'], stderr=subprocess.DEVNULL).returncode:
-        t.skip('a full disk', 'no file system can be mounted')
-        return
-    try:
-        done = t.run('search', 'simulate', '-q', '--format', 'json', '--fanout', '4', '-o', 'small/run', scenario('calm.json', 8, 8))
-        t.check(done.returncode == 5 and 'No space left' in done.stderr and not done.stdout, 'a full disk is a sentence, and no result',
-                done.returncode, done.stderr)
-        t.check(all_end('small/run'), 'no process is left')
-        subprocess.run(mount + ['remount,size=8m', 'none', 'small'], check=True)
-        done = t.run('search', '--resume', 'small/run', '--format', 'json')
-        t.equal(properties_text(done), calm_text, 'with more room another front comes to the same properties')
-    finally:
-        subprocess.run(['umount', '-l', 'small'], check=True)
+    for size, is_begun in (('8k', False), ('24k', True), ('72k', True)):
+        if subprocess.run(mount + [f'size={size}', 'none', 'small'], stderr=subprocess.DEVNULL).returncode:
+            t.skip('a full disk', 'no file system can be mounted')
+            return
+        try:
+            done = t.run('search', 'simulate', '-q', '--format', 'json', '--fanout', '4', '-o', 'small/run', scenario('calm.json', 8, 8))
+            t.check(done.returncode == 5 and 'No space left' in done.stderr and not done.stdout, f'{size}: a full disk is a sentence, and no result',
+                    done.returncode, done.stderr)
+            t.check(all_end('small/run'), f'{size}: no process is left')
+            subprocess.run(mount + ['remount,size=8m', 'none', 'small'], check=True)
+            if not is_begun:
+                t.check(not os.path.exists('small/run'), f'{size}: what has not begun leaves no folder')
+                continue
+            done = t.run('search', '--resume', 'small/run', '--format', 'json')
+            t.equal(properties_text(done), calm_text, f'{size}: with more room another front comes to the same properties')
+        finally:
+            subprocess.run(['umount', '-l', 'small'], check=True)
 
 
 def interrupted(t):

@@ -68,12 +68,12 @@ static void frame_keep(struct sn_outbox *o, const struct sn_link_frame *frame)
 	o->unacked++;
 }
 
-/* Results count from the state behind them on. */
-void sn_outbox_read_memory(const void *bytes, size_t length, struct sn_outbox *o)
+/* Results count from the state behind them on; returns where the last one ends. */
+static size_t read_whole(const void *bytes, size_t length, struct sn_outbox *o)
 {
 	struct sn_cursor cur = sn_cursor_over(bytes, length);
 	struct sn_link_frame frame;
-	size_t settled = 0, settled_bytes = 0;
+	size_t settled = 0, settled_bytes = 0, end = 0;
 
 	while (sn_link_frame_read(&cur, &frame) == SN_OK) {
 		if (frame.type == SN_LINK_RESULT && frame.number)
@@ -82,17 +82,26 @@ void sn_outbox_read_memory(const void *bytes, size_t length, struct sn_outbox *o
 			continue;
 		settled = o->frames.count;
 		settled_bytes = o->bytes.length;
+		end = (size_t)(cur.next - (const uint8_t *)bytes);
 	}
 	o->frames.count = o->unacked = settled;
 	o->bytes.length = settled_bytes;
+	return end;
+}
+
+void sn_outbox_read_memory(const void *bytes, size_t length, struct sn_outbox *o)
+{
+	read_whole(bytes, length, o);
 }
 
 /* ---- writing ---- */
 
+/* All or nothing: what a full disk has cut would hide what comes behind it. */
 static sn_status written(const struct sn_outbox *o, int fd, const struct sn_text *bytes,
 			 struct sn_error *err)
 {
 	sn_status status = SN_OK;
+	off_t end = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
 
 	for (size_t at = 0; fd >= 0 && at < bytes->length && status == SN_OK;) {
 		ssize_t done = write(fd, bytes->chars + at, bytes->length - at);
@@ -103,6 +112,8 @@ static sn_status written(const struct sn_outbox *o, int fd, const struct sn_text
 			status =
 				sn_error_errno(err, "search: cannot write the spool '%s'", o->path);
 	}
+	if (status != SN_OK && (end < 0 || ftruncate(fd, end)))
+		end = -1; /* its reader stops there, and what it has not is made again */
 	if (fd < 0)
 		status = sn_error_errno(err, "search: cannot open the spool '%s'", o->path);
 	else if (close(fd) && status == SN_OK)
@@ -129,6 +140,8 @@ static sn_status rewrite(const struct sn_outbox *o, struct sn_error *err)
 		&bytes, err);
 	if (status == SN_OK && rename(path.chars, o->path))
 		status = sn_error_errno(err, "search: cannot write the spool '%s'", o->path);
+	if (status != SN_OK)
+		unlink(path.chars);
 	sn_text_free(&path);
 	sn_text_free(&bytes);
 	return status;
@@ -138,14 +151,22 @@ sn_status sn_outbox_open(const char *path, uint32_t agent, uint32_t epoch, struc
 			 struct sn_error *err)
 {
 	struct sn_file_view view;
+	size_t end = 0;
+	bool is_there = false;
+	sn_status status;
 
 	*out = (struct sn_outbox){ .path = sn_strdup(path), .agent = agent, .epoch = epoch };
 	if (sn_file_map(path, &view, NULL) == SN_OK) {
-		sn_outbox_read_memory(view.bytes, view.length, out);
+		is_there = true;
+		end = read_whole(view.bytes, view.length, out);
 		sn_file_unmap(&view);
 	}
 	sn_vec_push(&out->epochs, (struct sn_outbox_epoch){ .epoch = epoch });
-	return rewrite(out, err);
+	status = rewrite(out, err);
+	/* on a full disk the old one goes on, behind what is whole of it */
+	if (status != SN_OK && is_there && !truncate(path, (off_t)end))
+		return SN_OK;
+	return status;
 }
 
 sn_status sn_outbox_add(struct sn_outbox *o, const struct sn_text *bodies, size_t count,

@@ -1,6 +1,7 @@
 /* A page that is mapped by all; every number in it is small and written by one. */
 #include "search/simulate/places.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,8 +133,13 @@ static sn_status page_make(int fd, const char *path, uint32_t nodes, uint32_t fa
 	const size_t bytes = bytes_of(nodes, sn_places_inners(nodes, fanout));
 	sn_status status;
 
-	if (ftruncate(fd, (off_t)bytes))
-		return sn_error_errno(err, "search: cannot write '%s'", path);
+	/* a hole would be a SIGBUS once the disk is full */
+	errno = posix_fallocate(fd, 0, (off_t)bytes);
+	if (errno) {
+		status = sn_error_errno(err, "search: cannot write '%s'", path);
+		unlink(path);
+		return status;
+	}
 	status = map(fd, path, bytes, out, err);
 	if (status != SN_OK)
 		return status;

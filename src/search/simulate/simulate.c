@@ -284,6 +284,8 @@ static sn_status front_work(struct sn_simulated *out, bool is_first, bool is_qui
 	sn_status status;
 
 	signals_mind();
+	atomic_store(&simulation->places->is_over,
+		     0); /* a front that failed has ended its agents */
 	status = sn_agents_start(simulation, is_interrupted, err);
 	if (status == SN_OK && is_first)
 		status = sn_faults_start(simulation, err);
@@ -321,6 +323,21 @@ static sn_status folder_fill(struct sn_simulation *simulation, struct sn_error *
 	return status == SN_OK ? options_save(simulation, err) : status;
 }
 
+/* Nothing has begun: there is nothing to go on with. */
+static void folder_remove(const struct sn_simulation *simulation)
+{
+	static const char *const files[] = { "scenario.json", "simulate.json" };
+
+	secrets_remove(simulation);
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		char *path = sn_simulation_file(simulation, files[i]);
+
+		unlink(path);
+		free(path);
+	}
+	rmdir(simulation->path); /* stays if it has files of properties */
+}
+
 sn_status sn_simulate_run(const struct sn_simulate_options *options, struct sn_simulated *out,
 			  struct sn_error *err)
 {
@@ -352,6 +369,8 @@ sn_status sn_simulate_run(const struct sn_simulate_options *options, struct sn_s
 	status = folder_fill(simulation, err);
 	if (status == SN_OK)
 		status = sn_front_open(simulation, &out->front, err);
+	else
+		folder_remove(simulation);
 	return status == SN_OK ? front_work(out, true, options->is_quiet, err) : status;
 }
 

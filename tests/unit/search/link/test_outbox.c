@@ -1,8 +1,10 @@
 /* Spools: batches are there whole or not at all, until the journal has them. */
 #include "search/link/outbox.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -111,4 +113,57 @@ TEST(without_room_nothing_is_made)
 	CHECK_INT((int64_t)o.unacked, 0);
 	sn_text_free(&body);
 	sn_outbox_close(&o);
+}
+
+/* A write that has room for a part of it only. */
+TEST(behind_a_write_that_was_cut_results_stay)
+{
+	const char *path = path_new();
+	struct rlimit limit = { .rlim_max = RLIM_INFINITY };
+	struct sn_text body = { 0 };
+	struct sn_outbox o;
+	struct stat facts;
+	struct sn_error err;
+
+	REQUIRE(path && sn_outbox_open(path, 5, 1, &o, &err) == SN_OK && !stat(path, &facts));
+	signal(SIGXFSZ, SIG_IGN);
+	sn_text_add(&body, "a body");
+	limit.rlim_cur = (rlim_t)facts.st_size + 20;
+	REQUIRE(!setrlimit(RLIMIT_FSIZE, &limit));
+	CHECK(sn_outbox_add(&o, &body, 1, &err) != SN_OK);
+	limit.rlim_cur = RLIM_INFINITY;
+	REQUIRE(!setrlimit(RLIMIT_FSIZE, &limit));
+	CHECK(sn_outbox_add(&o, &body, 1, &err) == SN_OK);
+	sn_outbox_close(&o);
+	REQUIRE(sn_outbox_open(path, 5, 2, &o, &err) == SN_OK);
+	CHECK_INT((int64_t)o.unacked, 1);
+	sn_outbox_close(&o);
+	sn_text_free(&body);
+	unlink(path);
+}
+
+/* A spool that cannot be written anew is used as it is. */
+TEST(without_room_an_old_spool_goes_on)
+{
+	const char *path = path_new();
+	struct rlimit limit = { .rlim_max = RLIM_INFINITY };
+	struct sn_outbox o;
+	struct sn_error err;
+
+	REQUIRE(path && sn_outbox_open(path, 5, 1, &o, &err) == SN_OK);
+	batch_add(&o, 3);
+	sn_outbox_close(&o);
+	signal(SIGXFSZ, SIG_IGN);
+	limit.rlim_cur = 10;
+	REQUIRE(!setrlimit(RLIMIT_FSIZE, &limit));
+	CHECK(sn_outbox_open(path, 5, 2, &o, &err) == SN_OK);
+	CHECK_INT((int64_t)o.unacked, 3);
+	limit.rlim_cur = RLIM_INFINITY;
+	REQUIRE(!setrlimit(RLIMIT_FSIZE, &limit));
+	batch_add(&o, 2);
+	sn_outbox_close(&o);
+	REQUIRE(sn_outbox_open(path, 5, 3, &o, &err) == SN_OK);
+	CHECK_INT((int64_t)o.unacked, 5);
+	sn_outbox_close(&o);
+	unlink(path);
 }
