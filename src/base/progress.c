@@ -89,11 +89,24 @@ static void *line_keep(void *argument)
 	return NULL;
 }
 
+/* A child has no thread that draws, and its lock may be held for ever. */
+static void child_begins(void)
+{
+	atomic_store(&in_hand, NULL);
+}
+
+static void children_mind(void)
+{
+	pthread_atfork(NULL, NULL, child_begins);
+}
+
 static void thread_start(struct sn_progress *progress)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	pthread_condattr_t attributes;
 	sigset_t all, before;
 
+	pthread_once(&once, children_mind);
 	pthread_mutex_init(&progress->lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);

@@ -358,6 +358,27 @@ def full_disk(t, calm_text):
             subprocess.run(['umount', '-l', 'small'], check=True)
 
 
+def on_a_terminal(t):
+    """Agents that search for some seconds do so in no silence."""
+    words = ('simulate', '--format', 'json', '-o', 'told', scenario('told.json', 2, 8))
+    master, slave = os.openpty()
+    search = subprocess.Popen([t.sonde, 'search', *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave)
+    os.close(slave)
+    seen = b''
+    while True:
+        try:
+            piece = os.read(master, 4096)
+        except OSError:
+            break
+        if not piece:
+            break
+        seen += piece
+    search.wait()
+    os.close(master)
+    t.check(b'agents search the phases: ' in seen and b'agents search the phases' in seen[seen.index(b'the phases begin'):],
+            'a terminal is told what goes on', seen)
+
+
 def interrupted(t):
     name = scenario('long.json', 4, 1000)
     search = subprocess.Popen([t.sonde, 'search', 'simulate', '--format', 'json', '-q', '-o', 'long', name], stdout=subprocess.PIPE,
@@ -423,6 +444,7 @@ def main():
     front_dies(t, 8, 4, 8, calm, calm_text, (0.2, 1.5))
     damaged(t, calm_text)
     full_disk(t, calm_text)
+    on_a_terminal(t)
     calm, calm_text = undisturbed(t, 64, 16, 6)
     agents_fail(t, 64, 16, 6, calm, calm_text)
     strangers(t)

@@ -50,7 +50,7 @@ static bool may_start(const struct sn_again *again, const char *what)
 	else if (o->max_time_s > 0 && sn_now_s() - again->began_s > o->max_time_s)
 		why = "--max-time is over";
 	if (why && !o->is_quiet)
-		fprintf(stderr, "sonde: no start for %s: %s\n", what, why);
+		sn_warn("no start for %s: %s", what, why);
 	return !why;
 }
 
@@ -112,11 +112,10 @@ static void announce(const struct sn_again *again, const struct sn_source *sourc
 		     const struct sn_copies *copies)
 {
 	if (!again->options->is_quiet && is_counters(source))
-		fprintf(stderr, "sonde: start %u of %u at most: %s\n", again->starts + 1,
-			again->most + 1, source->name);
+		sn_warn("start %u of %u at most: %s", again->starts + 1, again->most + 1,
+			source->name);
 	else if (!again->options->is_quiet)
-		fprintf(stderr,
-			"sonde: start %u of %u at most: %s, of %zu hot %s with %.0f %% of CPU time\n",
+		sn_warn("start %u of %u at most: %s, of %zu hot %s with %.0f %% of CPU time",
 			again->starts + 1, again->most + 1, source->name, copies->plans.loops,
 			copies->plans.loops == 1 ? "loop" : "loops",
 			100 * copies->plans.covered_share);
@@ -154,14 +153,14 @@ struct sn_analysis *sn_again_start(struct sn_again *again, const struct sn_sourc
 	*is_barren = what_is_asked(again, source, first, &copies, &record, &err) != SN_OK;
 	if (*is_barren) {
 		if (!again->options->is_quiet)
-			fprintf(stderr, "sonde: no start for %s: %s\n", source->name, err.sentence);
+			sn_warn("no start for %s: %s", source->name, err.sentence);
 	} else {
 		again->starts++;
 		announce(again, source, &copies);
 		if (program_run(again, &record, source->name, first, &path, &err) == SN_OK) {
 			sn_copies_ran(&copies, first, path.chars);
 			if (!again->options->is_quiet)
-				fprintf(stderr, "sonde: %s is in %s\n", source->name, path.chars);
+				sn_warn("%s is in %s", source->name, path.chars);
 			analysis = values_open(again, path.chars, source->name, first);
 		} else {
 			sn_error_print(&err);

@@ -58,7 +58,7 @@ static void agent_begin(void *context, const char *live_folder, const char *expe
 
 static void say(const char *sentence)
 {
-	fprintf(stderr, "sonde: %s\n", sentence);
+	sn_warn("%s", sentence);
 }
 
 /* What the agent finds is told while the program runs. */
@@ -187,9 +187,8 @@ static sn_status nothing_measured(const struct sn_online_front *f, struct sn_err
 static void only_tell(const struct sn_online_front *f)
 {
 	if (f->spool.has_ended && f->spool.end.executions == 1 && !f->options->is_quiet)
-		fprintf(stderr,
-			"sonde: '%s' was passed once: measured is this one execution, from its begin to "
-			"%s; there is none for further steps, so less is measurable than without --phase\n",
+		sn_warn("'%s' was passed once: measured is this one execution, from its begin to "
+			"%s; there is none for further steps, so less is measurable than without --phase",
 			f->phase.name.chars,
 			f->phase.boundary.kind == SN_MONITOR_BOUNDARY_BEAT ? "its end"
 									   : "the program's end");
@@ -204,9 +203,8 @@ static void share_tell(const struct sn_online_front *f, const struct sn_search *
 	if (f->options->is_quiet || !f->spool.has_ended || passed < 2 || !(f->ran_s > 0) ||
 	    (2 * measured >= passed && 2 * s >= f->ran_s))
 		return;
-	fprintf(stderr,
-		"sonde: measured are %u of the %u executions of '%s' that passed while the agent watched, %.1f %%, "
-		"and %.3f s of the %.1f s that the program ran\n",
+	sn_warn("measured are %u of the %u executions of '%s' that passed while the agent watched, %.1f %%, "
+		"and %.3f s of the %.1f s that the program ran",
 		measured, passed, f->phase.name.chars, 100.0 * measured / passed, s, f->ran_s);
 }
 
@@ -219,8 +217,7 @@ static void agents_tell(const struct sn_online_front *f, struct sn_search *searc
 						    .refused = f->spool.end.refused };
 	search->is_partial |= f->is_at_work;
 	if (search->agents.lost && !f->options->is_quiet)
-		fprintf(stderr,
-			"sonde: the agent was lost; the result is of what it had measured\n");
+		sn_warn("the agent was lost; the result is of what it had measured");
 }
 
 static sn_status result_find(struct sn_online_front *f, struct sn_online *out, struct sn_text *path,
@@ -258,12 +255,17 @@ static sn_status program_run(struct sn_online_front *f, struct sn_record_result 
 			     const struct sn_record_options *record, struct sn_error *err)
 {
 	int own = dup(STDOUT_FILENO);
+	struct sn_progress progress;
+	struct sn_text words = { 0 };
 	sn_status status;
 
 	fflush(stdout);
 	if (f->options->output_fd != STDOUT_FILENO)
 		dup2(f->options->output_fd, STDOUT_FILENO);
+	sn_online_phases_begin(&progress, &words, &f->phase);
 	status = sn_record_run(record, result, err);
+	sn_progress_end(&progress);
+	sn_text_free(&words);
 	if (own >= 0) {
 		dup2(own, STDOUT_FILENO);
 		close(own);
@@ -351,9 +353,8 @@ sn_status sn_phases_again(const struct sn_online_options *options, const char *f
 	sn_spool_read(folder, &f->spool);
 	f->is_at_work = !f->spool.has_ended && is_any_at_work(&f->spool);
 	if (f->is_at_work && !options->is_quiet)
-		fprintf(stderr,
-			"sonde: the program still runs, and its agent measures on; this command then has the "
-			"rest\n");
+		sn_warn("the program still runs, and its agent measures on; this command then has the "
+			"rest");
 	return result_find(f, out, &out->path, err);
 }
 

@@ -135,8 +135,7 @@ static void hello_take(struct sn_hosts *h, const struct sn_link_frame *frame)
 	if (n->is_joined && frame->epoch > n->epoch) {
 		h->restarted += frame->epoch - n->epoch;
 		if (!h->options->is_quiet)
-			fprintf(stderr, "sonde: the agent of %s died and was started again\n",
-				n->name);
+			sn_warn("the agent of %s died and was started again", n->name);
 	} else if (!n->is_joined && frame->epoch > 1) {
 		h->restarted += frame->epoch - 1;
 	}
@@ -195,7 +194,7 @@ static void say_take(const struct sn_hosts *h, const struct sn_link_frame *frame
 	if (!name || !sentence || h->options->is_quiet)
 		return;
 	sn_text_add_printable(&text, sentence, strlen(sentence));
-	fprintf(stderr, "sonde: %s: %s\n", h->nodes.items[frame->agent].name, text.chars);
+	sn_warn("%s: %s", h->nodes.items[frame->agent].name, text.chars);
 	sn_text_free(&text);
 }
 
@@ -207,7 +206,7 @@ static void node_frame_take(struct sn_hosts *h, const struct sn_link_frame *fram
 		return;
 	n->heard_ns = sn_agent_now_ns();
 	if (n->is_silent && !h->options->is_quiet)
-		fprintf(stderr, "sonde: the agent of %s is heard again\n", n->name);
+		sn_warn("the agent of %s is heard again", n->name);
 	n->is_silent = false;
 	if (frame->type == SN_LINK_HELLO)
 		hello_take(h, frame);
@@ -425,9 +424,8 @@ static void silence_look(struct sn_hosts *h)
 			continue;
 		n->is_silent = true;
 		if (!h->options->is_quiet)
-			fprintf(stderr,
-				"sonde: nothing was heard of the agent of %s for %.1f s: it is dead, "
-				"frozen or cut off; the program runs on, and the search without it\n",
+			sn_warn("nothing was heard of the agent of %s for %.1f s: it is dead, "
+				"frozen or cut off; the program runs on, and the search without it",
 				n->name, since_s);
 	}
 }
@@ -475,9 +473,8 @@ static void tree_say(const struct sn_hosts *h)
 	for (uint32_t i = 0; i < h->nodes.count; i++)
 		direct += sn_tree_parent(h->options->fanout, i) == SN_LINK_FRONT;
 	if (h->inners.count && !h->options->is_quiet)
-		fprintf(stderr,
-			"sonde: %zu hosts took part: %zu talked to the front, the others to %zu inner "
-			"agent%s\n",
+		sn_warn("%zu hosts took part: %zu talked to the front, the others to %zu inner "
+			"agent%s",
 			h->nodes.count, direct, h->inners.count, h->inners.count == 1 ? "" : "s");
 }
 
@@ -583,6 +580,10 @@ static sn_status link_open(struct sn_hosts *h, struct sn_error *err)
 
 static void run(struct sn_hosts *h)
 {
+	struct sn_progress progress;
+	struct sn_text words = { 0 };
+
+	sn_online_phases_begin(&progress, &words, &h->phase);
 	h->began_s = sn_now_s();
 	h->lead_s = lead_first_s;
 	while (!h->has_child_ended) {
@@ -590,6 +591,8 @@ static void run(struct sn_hosts *h)
 		steps_go(h);
 	}
 	agents_end(h);
+	sn_progress_end(&progress);
+	sn_text_free(&words);
 }
 
 sn_status sn_online_hosts(const struct sn_online_options *options, struct sn_online *out,
@@ -613,10 +616,9 @@ sn_status sn_online_hosts(const struct sn_online_options *options, struct sn_onl
 		return status;
 	out->exit_code = SN_EXIT_NOT_MEASURED;
 	if (options->phase_restarts && !options->is_quiet)
-		fprintf(stderr,
-			"sonde: with --agents no start follows in which hot loops run as copies, or "
+		sn_warn("with --agents no start follows in which hot loops run as copies, or "
 			"the processor counts (--restarts): 'sonde trace --launcher COMMAND -- "
-			"PROGRAM' and 'sonde search -e' of that run tell of caches\n");
+			"PROGRAM' and 'sonde search -e' of that run tell of caches");
 	status = folder_make(h, err);
 	if (status == SN_OK)
 		status = link_open(h, err);

@@ -128,8 +128,7 @@ sn_status sn_hosts_again(const struct sn_online_options *options, const char *fo
 	if (have_all_ended(h))
 		sn_nodes_remove(h->path);
 	else if (!options->is_quiet)
-		fprintf(stderr,
-			"sonde: where the program still runs, agents have told no end; they do so some "
-			"seconds after it, and this command then has the rest\n");
+		sn_warn("where the program still runs, agents have told no end; they do so some "
+			"seconds after it, and this command then has the rest");
 	return status;
 }

@@ -118,8 +118,8 @@ void sn_hosts_agent_launch(struct sn_hosts *h, const char *host)
 	if (!pid) {
 		setpgid(0, 0); /* Ctrl-C is the program's */
 		execvp(words.items[0], words.items);
-		fprintf(stderr, "sonde: search: the agent of %s cannot be started by '%s': %s\n",
-			host, words.items[0], strerror(errno));
+		sn_warn("search: the agent of %s cannot be started by '%s': %s", host,
+			words.items[0], strerror(errno));
 		_exit(127);
 	}
 	words.count--;
@@ -197,8 +197,7 @@ static pid_t launch(const struct sn_online_options *options, const char *folder,
 		if (options->output_fd != STDOUT_FILENO)
 			dup2(options->output_fd, STDOUT_FILENO);
 		execvp(words.items[0], words.items);
-		fprintf(stderr, "sonde: search: cannot run '%s': %s\n", words.items[0],
-			strerror(errno));
+		sn_warn("search: cannot run '%s': %s", words.items[0], strerror(errno));
 		_exit(errno == ENOENT ? SN_EXIT_COMMAND_NOT_FOUND : SN_EXIT_NOT_EXECUTABLE);
 	}
 	words.count--;

@@ -49,8 +49,8 @@ static void absent_say(const struct sn_hosts *h)
 
 	sn_text_add_printable(&shown, names.chars ? names.chars : "", names.length);
 	if (count && !h->options->is_quiet)
-		fprintf(stderr, "sonde: of '%s' %u host%s took no part: %s\n", h->options->hosts,
-			count, count == 1 ? "" : "s", shown.chars);
+		sn_warn("of '%s' %u host%s took no part: %s", h->options->hosts, count,
+			count == 1 ? "" : "s", shown.chars);
 	sn_text_free(&names);
 	sn_text_free(&shown);
 }
@@ -131,9 +131,8 @@ sn_status sn_hosts_result(struct sn_hosts *h, struct sn_online *out, struct sn_e
 	if (status == SN_OK) {
 		counts_fill(h, out->search);
 		if (out->search->is_partial && !h->options->is_quiet)
-			fprintf(stderr,
-				"sonde: not all agents have told all; the result is of what "
-				"is there\n");
+			sn_warn("not all agents have told all; the result is of what "
+				"is there");
 	}
 	return status;
 }

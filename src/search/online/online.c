@@ -31,8 +31,7 @@ void sn_online_death_tell(const struct sn_online_options *options, int exit_code
 	int signal = exit_code - SIGNALLED;
 
 	if (signal > 0 && signal < NSIG && !options->is_quiet)
-		fprintf(stderr,
-			"sonde: the program died of signal %d (%s); the result is of its run until then\n",
+		sn_warn("the program died of signal %d (%s); the result is of its run until then",
 			signal, strsignal(signal));
 }
 
@@ -43,9 +42,8 @@ void sn_online_refusal_tell(const char *source, const char *path, double share, 
 	if (path)
 		snprintf(whose, sizeof(whose), " in '%.500s'", path);
 	/* another start costs a little more or less */
-	fprintf(stderr,
-		"sonde: values of %s%s are refused: measuring them took %.2f %% of the CPU time, more than "
-		"the budget of %.2f %%; --budget %.2f takes them, of a program that is slowed so much\n",
+	sn_warn("values of %s%s are refused: measuring them took %.2f %% of the CPU time, more than "
+		"the budget of %.2f %%; --budget %.2f takes them, of a program that is slowed so much",
 		source, whose, 100 * share, 100 * budget, fmin(1, ceil(120 * share) / 100));
 }
 
@@ -55,9 +53,8 @@ bool sn_online_start_failed(const struct sn_experiment *start, const struct sn_e
 	if (start->exit_status <= 0 || start->exit_status == first->exit_status)
 		return false;
 	if (!is_quiet)
-		fprintf(stderr,
-			"sonde: values of %s are left out: their start '%s' ended with status %d, the first one "
-			"with %d\n",
+		sn_warn("values of %s are left out: their start '%s' ended with status %d, the first one "
+			"with %d",
 			source, start->path, start->exit_status, first->exit_status);
 	return true;
 }
@@ -69,6 +66,14 @@ void sn_online_progress_begin(struct sn_progress *progress, struct sn_text *word
 	sn_text_addf(words, "start %u runs (%s)", start, what);
 	sn_progress_begin_timed(progress, words->chars,
 				first ? fmax(0, (double)first->elapsed_ns / 1e9) : 0);
+}
+
+void sn_online_phases_begin(struct sn_progress *progress, struct sn_text *words,
+			    const struct sn_phase *phase)
+{
+	sn_text_clear(words);
+	sn_text_addf(words, "the program runs ('%s' is watched)", phase->name.chars);
+	sn_progress_begin_timed(progress, words->chars, 0);
 }
 
 void sn_online_free(struct sn_online *online)

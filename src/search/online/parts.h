@@ -114,6 +114,9 @@ bool sn_online_start_failed(const struct sn_experiment *start, const struct sn_e
  *  over, or NULL. `words` keeps the text until the line ends. */
 void sn_online_progress_begin(struct sn_progress *progress, struct sn_text *words, uint32_t start,
 			      const char *what, const struct sn_experiment *first);
+/** The same while a program runs whose phases an agent measures. */
+void sn_online_phases_begin(struct sn_progress *progress, struct sn_text *words,
+			    const struct sn_phase *phase);
 /** Plans code for the phase. SN_ERR_UNSUPPORTED: it is a place where none can be, and this machine has no breakpoints that are hit. */
 sn_status sn_online_phase_check(struct sn_phase *phase, struct sn_error *err);
 void sn_online_front_free(struct sn_online_front *front);

@@ -302,9 +302,8 @@ static void samples_bound(struct sn_executions *s, const sn_windows *windows)
 	    times >= SN_MONITOR_PERIOD_TIMES_MAX)
 		return;
 	if (times == 1 && !s->options->is_quiet)
-		fprintf(stderr,
-			"sonde: samples took %.2f %% of the CPU time of a step, more than the budget of "
-			"%.2f %%: half as many are taken from there on\n",
+		sn_warn("samples took %.2f %% of the CPU time of a step, more than the budget of "
+			"%.2f %%: half as many are taken from there on",
 			100 * samples, 100 * s->options->budget);
 	s->period_times = 2 * times;
 }

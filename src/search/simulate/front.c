@@ -399,8 +399,7 @@ static void phases_begin(struct sn_front *f, int64_t now_ns)
 		return;
 	f->began_ns = f->asked_ns = now_ns;
 	if (!f->is_quiet)
-		fprintf(stderr,
-			"sonde: %u of %u node agents have joined after %.2f s; the phases begin\n",
+		sn_warn("%u of %u node agents have joined after %.2f s; the phases begin",
 			joined_count(f), f->simulation->places->nodes,
 			(double)(now_ns - f->opened_ns) / 1e9);
 	sn_body_u64(&body, (uint64_t)now_ns);
@@ -418,7 +417,7 @@ static void begin_send(struct sn_front *f, int64_t now_ns)
 
 	if (f->asked_ns && all_nodes(f, has_begun)) {
 		if (!f->is_quiet)
-			fprintf(stderr, "sonde: all have answered after %.3f s\n",
+			sn_warn("all have answered after %.3f s",
 				(double)(now_ns - f->asked_ns) / 1e9);
 		f->asked_ns = 0;
 	}

@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/progress.h"
 #include "search/simulate/parts.h"
 
 char *sn_simulation_file(const struct sn_simulation *simulation, const char *name)
@@ -281,6 +282,7 @@ static sn_status front_work(struct sn_simulated *out, bool is_first, bool is_qui
 			    struct sn_error *err)
 {
 	struct sn_simulation *simulation = out->simulation;
+	struct sn_progress progress;
 	sn_status status;
 
 	signals_mind();
@@ -289,6 +291,8 @@ static sn_status front_work(struct sn_simulated *out, bool is_first, bool is_qui
 	status = sn_agents_start(simulation, is_interrupted, err);
 	if (status == SN_OK && is_first)
 		status = sn_faults_start(simulation, err);
+	sn_progress_begin_timed(&progress, "agents search the phases",
+				simulation->scenario->phases * simulation->scenario->phase_s);
 	if (status == SN_OK)
 		status = sn_front_run(out->front, is_interrupted, is_quiet, err);
 	if (status == SN_OK && is_interrupted() && !is_quiet)
@@ -296,6 +300,7 @@ static sn_status front_work(struct sn_simulated *out, bool is_first, bool is_qui
 	if (status == SN_OK) {
 		sn_front_end(out->front);
 		status = sn_front_search(out->front, &out->search, err);
+		sn_progress_end(&progress);
 		if (status == SN_OK && out->search->is_partial && !is_interrupted() && !is_quiet)
 			sn_warn("search: results of some agents have not come; the result is of "
 				"what is there");
@@ -303,6 +308,7 @@ static sn_status front_work(struct sn_simulated *out, bool is_first, bool is_qui
 	} else {
 		sn_agents_end(simulation);
 	}
+	sn_progress_end(&progress);
 	return status;
 }
 
