@@ -7,6 +7,7 @@
 
 #include "base/spelling.h"
 #include "base/text.h"
+#include "code/names.h"
 #include "causal/log.h"
 #include "code/demangle.h"
 
@@ -117,6 +118,8 @@ enum sn_causal_match sn_causal_function_match(const char *own, const char *linka
 
 	if (!strcmp(own, name) || (linkage && !strcmp(linkage, name)))
 		return SN_CAUSAL_MATCH;
+	if (sn_name_match_of(own, linkage, name) == SN_NAME_PLAIN)
+		return SN_CAUSAL_CLONE;
 	if (!length || strncmp(own, name, length) != 0)
 		return SN_CAUSAL_NO_MATCH;
 	return own[length] == '('	       ? SN_CAUSAL_MATCH

@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/spelling.h"
+#include "code/names.h"
 #include "code/image.h"
 #include "code/structure.h"
 #include "record/target.h"
@@ -127,6 +128,24 @@ static void add_clones(struct maker *maker, const struct target *target, size_t 
 	}
 }
 
+/* A Fortran procedure by its plain name. */
+static const struct sn_function *find_procedure(const struct sn_structure *structure,
+						const char *name, unsigned *count)
+{
+	const struct sn_function *found = NULL;
+
+	for (size_t f = 0; f < sn_structure_function_count(structure); f++) {
+		const struct sn_function *function = sn_structure_function(structure, f);
+
+		if (sn_name_match_of(function->name, function->linkage_name, name) ==
+		    SN_NAME_PLAIN) {
+			found = function;
+			++*count;
+		}
+	}
+	return found;
+}
+
 static const struct sn_function *find_by_name(struct sn_structure *structure,
 					      const struct sn_heartbeat_site *site, char *why)
 {
@@ -154,6 +173,10 @@ static const struct sn_function *find_by_name(struct sn_structure *structure,
 	}
 	if (count == 1 || (!count && clones))
 		return count ? found : clone;
+	if (!count && site->function)
+		found = find_procedure(structure, site->function, &count);
+	if (count == 1)
+		return found;
 	if (count)
 		snprintf(why, WHY_ROOM, "%u functions are called '%.100s'", count, wanted);
 	else

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "code/names.h"
 #include "code/image.h"
 #include "code/loop_columns.h"
 #include "code/structure.h"
@@ -215,16 +216,41 @@ static void rewritable_rows(struct sn_table *table, const struct sn_loop_columns
 	}
 }
 
+/* How well the functions fit that fit best; at least a little. */
+static enum sn_name_match best_match(const struct sn_structure *structure, const char *wanted)
+{
+	enum sn_name_match best = SN_NAME_PLAIN;
+
+	for (size_t i = 0; i < sn_structure_function_count(structure); i++) {
+		const struct sn_function *f = sn_structure_function(structure, i);
+		enum sn_name_match match = sn_name_match_of(f->name, f->linkage_name, wanted);
+
+		best = match > best ? match : best;
+	}
+	return best;
+}
+
+static bool has_function(const struct sn_structure *structure, const char *wanted)
+{
+	for (size_t i = 0; i < sn_structure_function_count(structure); i++) {
+		const struct sn_function *f = sn_structure_function(structure, i);
+
+		if (sn_name_match_of(f->name, f->linkage_name, wanted))
+			return true;
+	}
+	return false;
+}
+
 static void function_rows(struct sn_table *table, struct sn_structure *structure,
 			  struct sn_rewriter *rewriter, int list, const char *only)
 {
+	const enum sn_name_match least = only ? best_match(structure, only) : SN_NAME_NONE;
 	struct sn_loop_columns where = sn_loop_columns_find(table->columns, table->column_count);
 
 	for (size_t i = 0; i < sn_structure_function_count(structure); i++) {
 		const struct sn_function *function = sn_structure_function(structure, i);
 
-		if (only && strcmp(function->name, only) != 0 &&
-		    strcmp(function->linkage_name, only) != 0)
+		if (only && sn_name_match_of(function->name, function->linkage_name, only) < least)
 			continue;
 		if (only)
 			sn_function_prepare(structure, function, SN_PREPARE_ALL);
@@ -335,7 +361,7 @@ static sn_status print_structure(const struct sn_args *args, struct sn_structure
 			sn_structure_prepare_all(structure, SN_PREPARE_ALL);
 			function_rows(&table, structure, rewriter, list, only);
 		}
-		if (only && !table.row_count && list != LIST_LOOPS && list != LIST_REWRITABLE)
+		if (only && !table.row_count && !has_function(structure, only))
 			status = sn_error_set(err, SN_ERR_NOT_FOUND, "'%s' has no function '%s'",
 					      sn_structure_path(structure), only);
 	}

@@ -5,23 +5,27 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "code/names.h"
 #include "profile/rank.h"
 
 sn_status sn_find_function(const struct sn_profile *profile, const char *name, uint32_t *out,
 			   struct sn_error *err)
 {
 	const struct sn_program *program = profile->program;
+	static const int rank_of[] = {
+		[SN_NAME_PLAIN] = 2, [SN_NAME_CLONE] = 3, [SN_NAME_WHOLE] = 4
+	};
 	int best_rank = 0;
 
 	for (uint32_t f = 0; f < program->functions.count; f++) {
 		const struct sn_program_function *function = &program->functions.items[f];
 		int rank = !strcmp(function->name, name) || !strcmp(function->linkage_name, name)
-				   ? 3
-			   : sn_starts_with(function->name, name) &&
-					   function->name[strlen(name)] == '('
-				   ? 2
-			   : strstr(function->name, name) ? 1
-							  : 0;
+				   ? 5
+				   : rank_of[sn_name_match_of(function->name,
+							      function->linkage_name, name)];
+
+		if (!rank && strstr(function->name, name))
+			rank = 1;
 
 		if (rank > best_rank || (rank && rank == best_rank &&
 					 profile->functions[f].inclusive.cpu_ns >

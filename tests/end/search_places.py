@@ -249,8 +249,49 @@ def alternatives(t):
                     found.get('phase'), done.stderr)
 
 
+MODULE = '''
+module solver_mod
+contains
+subroutine step(x)
+  real(8) :: x
+  integer :: i
+  do i = 1, 4000000
+    x = x*0.999d0 + i
+  end do
+end subroutine
+end module
+program main_p
+  use solver_mod
+  real(8) :: x = 0
+  integer :: k
+  do k = 1, 100
+    call step(x)
+  end do
+  print *, x
+end program
+'''
+
+
+def procedures(t):
+    """A Fortran module's procedure has its name as tables print it, its symbol's, and its plain one, in any case; libc has a 'step', too."""
+    if not shutil.which('gfortran'):
+        t.skip('procedures of Fortran', 'no gfortran')
+        return
+    subprocess.run(['gfortran', '-O1', '-g', '-o', 'module', written(t, 'module.f90', MODULE)], cwd=t.folder, check=True)
+    for name in ('step', 'STEP', 'solver_mod::step', '__solver_mod_MOD_step'):
+        found, done = search(t, '--phase', name, '--steps', '1', './module')
+        t.check(done.returncode == 0 and found['phase']['executions'] > 1, f'{name} is a phase', found.get('phase'), done.stderr)
+        for command in ('structure', 'cqa'):
+            done = t.run(command, '--function', name, '-f', 'json', './module')
+            t.check(done.returncode == 0 and 'solver_mod::step' in done.stdout, f'{command} knows {name}', done.stdout[:500], done.stderr)
+    for command in ('structure', 'cqa'):
+        done = t.run(command, '--function', 'nowhere', './module')
+        t.check(done.returncode and "no function 'nowhere'" in done.stderr, f'{command} says that there is no such function', done.returncode, done.stderr)
+
+
 def main():
     t = Test()
+    procedures(t)
     for level in '02':
         app = all_lines(t, level)
     inlined(t)

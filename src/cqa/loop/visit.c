@@ -8,6 +8,7 @@
 
 #include "base/progress.h"
 #include "base/text.h"
+#include "code/names.h"
 #include "code/image.h"
 
 static bool read_address(const char *text, uint64_t *out)
@@ -55,15 +56,9 @@ static bool file_matches(const char *path, const char *asked, size_t length)
 	       (whole == length || path[whole - length - 1] == '/');
 }
 
-static bool function_matches(const struct sn_function *function, const char *asked)
+static enum sn_name_match match_of(const struct sn_function *function, const char *asked)
 {
-	size_t length = strlen(asked);
-
-	if (strcmp(function->name, asked) == 0 ||
-	    (function->linkage_name && strcmp(function->linkage_name, asked) == 0))
-		return true;
-	/* "ns::f" also names "ns::f(int)" */
-	return strncmp(function->name, asked, length) == 0 && function->name[length] == '(';
+	return sn_name_match_of(function->name, function->linkage_name, asked);
 }
 
 static bool loop_matches(const struct sn_loop *loop, const struct sn_loop_choice *choice)
@@ -98,7 +93,7 @@ static void visit_function(struct sn_loop_visit *visit, const struct sn_cqa_unit
 }
 
 static bool is_chosen(const struct sn_loop_choice *choice, const struct sn_cqa_unit *unit,
-		      const struct sn_function *function)
+		      enum sn_name_match best, const struct sn_function *function)
 {
 	if (choice->has_loop_addr &&
 	    sn_structure_function_at(unit->structure, choice->loop_link_addr) != function)
@@ -106,17 +101,22 @@ static bool is_chosen(const struct sn_loop_choice *choice, const struct sn_cqa_u
 	if (choice->has_function_addr)
 		return sn_structure_function_at(unit->structure, choice->function_link_addr) ==
 		       function;
-	return !choice->function || function_matches(function, choice->function);
+	return !choice->function || (best && match_of(function, choice->function) == best);
 }
 
-static bool has_function(const struct sn_cqa_unit *unit, const char *asked)
+/* How well those fit that fit best. */
+static enum sn_name_match best_match(const struct sn_cqa_unit *unit, const char *asked)
 {
-	size_t count = sn_structure_function_count(unit->structure);
+	const size_t count = sn_structure_function_count(unit->structure);
+	enum sn_name_match best = SN_NAME_NONE;
 
-	for (size_t i = 0; i < count; i++)
-		if (function_matches(sn_structure_function(unit->structure, i), asked))
-			return true;
-	return false;
+	for (size_t i = 0; i < count; i++) {
+		enum sn_name_match match =
+			match_of(sn_structure_function(unit->structure, i), asked);
+
+		best = match > best ? match : best;
+	}
+	return best;
 }
 
 /* Functions that the choice allows, prepared, in order. */
@@ -127,19 +127,22 @@ static void each_function(const struct sn_loop_choice *choice, const struct sn_c
 {
 	size_t count = sn_structure_function_count(unit->structure);
 	struct sn_progress progress;
+	enum sn_name_match best = SN_NAME_NONE;
 
 	if (!choice->function && !choice->has_loop_addr)
 		sn_structure_prepare_all(unit->structure, SN_PREPARE_ALL);
 	else if (choice->function && !choice->has_function_addr &&
-		 !has_function(unit, choice->function))
+		 !best_match(unit, choice->function))
 		/* names that only the debug information has, as of Fortran's programs */
 		sn_structure_prepare_all(unit->structure, SN_PREPARE_LINES);
+	if (choice->function && !choice->has_function_addr)
+		best = best_match(unit, choice->function);
 	sn_progress_begin(&progress, "analysing functions", count);
 	for (size_t i = 0; i < count; i++) {
 		const struct sn_function *function = sn_structure_function(unit->structure, i);
 
 		sn_progress_update(&progress, i);
-		if (!is_chosen(choice, unit, function))
+		if (!is_chosen(choice, unit, best, function))
 			continue;
 		sn_function_prepare(unit->structure, function, SN_PREPARE_ALL);
 		each(context, unit, function);

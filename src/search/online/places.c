@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "code/names.h"
 #include "search/online/entries.h"
 
 static void place_add(struct sn_places *out, const struct sn_place *place)
@@ -64,24 +65,6 @@ static int compare(const struct sn_place *a, const struct sn_place *b)
 
 /* ---- functions ---- */
 
-/* "f" means "ns::f(int)" only by its whole name, with or without parameters; and what compilers made of it. */
-static bool is_named(const char *own, const char *linkage_name, const char *name)
-{
-	static const char *const clones[] = { ".constprop.",   ".isra.",
-					      ".lto_priv.",    " [clone .constprop",
-					      " [clone .isra", " [clone .lto_priv" };
-	size_t length = strlen(name);
-
-	if (linkage_name && !strcmp(linkage_name, name))
-		return true;
-	if (!own || strncmp(own, name, length) != 0)
-		return false;
-	for (size_t i = 0; i < sizeof(clones) / sizeof(*clones); i++)
-		if (sn_starts_with(own + length, clones[i]) && !sn_ends_with(own, ".cold"))
-			return true;
-	return !own[length] || own[length] == '(';
-}
-
 /* An inlined copy: what each of its executions passes once. */
 static void copy_add(const struct sn_function *function, int32_t copy, struct sn_places *out)
 {
@@ -97,34 +80,51 @@ static void copy_add(const struct sn_function *function, int32_t copy, struct sn
 	sn_vec_free(&entries);
 }
 
+/* A procedure's plain name counts where nothing has the name itself. */
+static bool is_named(const char *own, const char *linkage_name, const char *name, bool is_plain)
+{
+	enum sn_name_match match = sn_name_match_of(own, linkage_name, name);
+
+	return is_plain ? match == SN_NAME_PLAIN : match > SN_NAME_PLAIN;
+}
+
 static void copies_find(struct sn_structure *structure, const struct sn_function *function,
-			const char *name, struct sn_places *out)
+			const char *name, bool is_plain, struct sn_places *out)
 {
 	for (uint32_t i = 0; i < function->inline_count; i++) {
 		const struct sn_inline *copy = &function->inlines[i];
 
-		if (!is_named(copy->name, copy->linkage_name, name))
+		if (!is_named(copy->name, copy->linkage_name, name, is_plain))
 			continue;
 		sn_function_prepare(structure, function, SN_PREPARE_ALL);
 		copy_add(function, (int32_t)i, out);
 	}
 }
 
-void sn_places_of_function(struct sn_structure *structure, const char *name, struct sn_places *out)
+static void named_find(struct sn_structure *structure, const char *name, bool is_plain,
+		       struct sn_places *out)
 {
 	const size_t count = sn_structure_function_count(structure);
 
-	*out = (struct sn_places){ 0 };
-	sn_structure_prepare_all(structure, SN_PREPARE_LINES);
 	for (size_t i = 0; i < count; i++) {
 		const struct sn_function *f = sn_structure_function(structure, i);
 
-		if (f->kind == SN_FUNCTION_SYMBOL && is_named(f->name, f->linkage_name, name))
+		if (f->kind == SN_FUNCTION_SYMBOL &&
+		    is_named(f->name, f->linkage_name, name, is_plain))
 			place_add(out, &(struct sn_place){ f->link_addr, f, -1, NULL, f->file,
 							   f->line });
 	}
 	for (size_t i = 0; i < count; i++)
-		copies_find(structure, sn_structure_function(structure, i), name, out);
+		copies_find(structure, sn_structure_function(structure, i), name, is_plain, out);
+}
+
+void sn_places_of_function(struct sn_structure *structure, const char *name, struct sn_places *out)
+{
+	*out = (struct sn_places){ 0 };
+	sn_structure_prepare_all(structure, SN_PREPARE_LINES);
+	named_find(structure, name, false, out);
+	if (!out->items.count && !out->unwatchable)
+		named_find(structure, name, true, out);
 }
 
 void sn_places_of_label(struct sn_structure *structure, const char *label, struct sn_places *out)
