@@ -370,6 +370,19 @@ def strategies(t, reference):
         t.check(done.returncode == 2 and f"'./{where}.so' crashed in its function '{where}' (SIG" in done.stderr and
                 done.stderr.count('\n') == 1 and not done.stdout, f'a strategy that crashes in {where} is a sentence', done.returncode,
                 done.stderr)
+    for where, body in (('first', 'for (;;) ;'), ('refine', 'for (;;) host->share(host->search, host->root);')):
+        with open('endless.c', 'w') as out:
+            out.write((CRASHES % where).replace(f'crash_{where}();', body).replace('host->propose(host->search, &hot)', 'host->propose_roots(host->search, host->root)'))
+        t.command('gcc', '-shared', '-fPIC', '-I', INCLUDE, 'endless.c', '-o', 'endless.so')
+        done = t.run('search', '-e', 'team.run', '--strategy', './endless.so', '--threshold', '0.01', '--format', 'json', timeout=200)
+        t.check(f"did not come back from its function '{where}'" in done.stderr and done.stderr.count('\n') == 1,
+                f'a strategy that never ends in {where} is a sentence', done.returncode, done.stderr)
+        if where == 'first':
+            t.check(done.returncode == 2 and not done.stdout, 'without a step there is no result', done.returncode)
+        else:
+            found = json.loads(done.stdout)
+            t.check(done.returncode == 0 and not found['complete'] and found['properties'],
+                    'what the steps before have found is kept', found)
     with open('text.so', 'w') as out:
         out.write('no shared object')
     done = t.run('search', '-e', 'team.run', '--strategy', './text.so')

@@ -487,18 +487,32 @@ static sn_status call(struct call *c, int function, struct sn_error *err)
 {
 	static const char *const names[] = { "begin", "first", "refine", "end" };
 	struct sn_search *s = c->search;
+	const char *name = s->options.strategy ? s->options.strategy : "time";
+	const struct sn_guard_code code = sn_guard_code_of((uintptr_t)s->strategy->first);
 	int signal;
 
 	c->function = function;
-	if (sn_guarded(call_make, c, &signal))
+	if (s->is_left || sn_guarded(call_make, c, &code, &signal))
 		return SN_OK;
 	s->strategy_library = NULL; /* nothing of it runs any more */
+	if (signal == SN_GUARD_LATE && s->steps.count) {
+		s->is_left = s->is_partial = true;
+		sn_warn("search: strategy '%s' did not come back from its function '%s' (it had %d s of CPU time, or took %d s), "
+			"so the search ends here; this is the result of the steps before",
+			name, names[function], SN_GUARD_CPU_S, SN_GUARD_ELAPSED_S);
+		return SN_OK;
+	}
+	if (signal == SN_GUARD_LATE)
+		return sn_error_set(
+			err, SN_ERR_USAGE,
+			"search: strategy '%s' did not come back from its function '%s' (it had %d s of CPU time, or took %d s), "
+			"so nothing was searched",
+			name, names[function], SN_GUARD_CPU_S, SN_GUARD_ELAPSED_S);
 	return sn_error_set(
 		err, SN_ERR_USAGE,
 		"search: strategy '%s' crashed in its function '%s' (SIG%s), so there is "
 		"no result; mend it, or use one of sonde's",
-		s->options.strategy ? s->options.strategy : "time", names[function],
-		sigabbrev_np(signal));
+		name, names[function], sigabbrev_np(signal));
 }
 
 typedef SN_VEC(struct sonde_strategy_finding) proven_vec;
@@ -638,7 +652,8 @@ static sn_status steps_run(struct sn_search *s, struct sn_error *err)
 		sn_search_propose_start(s);
 	while (status == SN_OK) {
 		sn_search_silent_wake(s);
-		if ((next < s->candidates.count || s->of_data.count) && s->steps.count < most)
+		if (!s->is_left && (next < s->candidates.count || s->of_data.count) &&
+		    s->steps.count < most)
 			status = step_run(&strategy, &next, err);
 		else if (s->options.measuring.whole)
 			status = whole_evaluate(&strategy, s->options.measuring.whole, next, err);

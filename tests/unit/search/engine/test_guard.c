@@ -19,6 +19,8 @@ static void crash(void *context)
 	calls += 100;
 }
 
+static const struct sn_guard_code nowhere;
+
 static void quit(void *context)
 {
 	(void)context;
@@ -30,7 +32,7 @@ TEST(what_returns_is_called_once)
 	int three = 3, signal = -1;
 
 	calls = 0;
-	CHECK(sn_guarded(fine, &three, &signal));
+	CHECK(sn_guarded(fine, &three, &nowhere, &signal));
 	CHECK_INT(calls, 3);
 	CHECK_INT(signal, 0);
 }
@@ -44,7 +46,7 @@ TEST(each_fault_comes_back)
 		for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 			int signal = 0;
 
-			CHECK(!sn_guarded(crash, &all[i], &signal));
+			CHECK(!sn_guarded(crash, &all[i], &nowhere, &signal));
 			CHECK_INT(signal, all[i]);
 		}
 	CHECK_INT(calls, 0);
@@ -54,7 +56,7 @@ TEST(an_abort_comes_back)
 {
 	int signal = 0;
 
-	CHECK(!sn_guarded(quit, NULL, &signal));
+	CHECK(!sn_guarded(quit, NULL, &nowhere, &signal));
 	CHECK_INT(signal, SIGABRT);
 }
 
@@ -71,10 +73,18 @@ TEST(handlers_are_as_before)
 	int signal = 0, number = SIGFPE;
 
 	sigaction(SIGFPE, &action, &before);
-	CHECK(!sn_guarded(crash, &number, &signal));
+	CHECK(!sn_guarded(crash, &number, &nowhere, &signal));
 	CHECK_INT(own_count, 0);
 	raise(SIGFPE);
 	CHECK_INT(own_count, 1);
 	sigaction(SIGFPE, &before, &after);
 	CHECK(after.sa_handler == own);
+}
+
+TEST(code_is_what_was_loaded_around_a_function)
+{
+	const struct sn_guard_code code = sn_guard_code_of((uintptr_t)quit);
+
+	CHECK((uintptr_t)quit >= code.begin && (uintptr_t)quit < code.end);
+	CHECK((uintptr_t)&calls < code.begin || (uintptr_t)&calls >= code.end);
 }
