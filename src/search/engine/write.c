@@ -285,6 +285,7 @@ static void phase_write(const struct sn_search *s, struct sn_json *json)
 	line_write(json, "line", s->phase.line);
 	sn_json_member_uint(json, "executions", s->phase.executions);
 	sn_json_member_double(json, "mean_s", s->phase.mean_s);
+	sn_json_member_uint(json, "lanes", (uint64_t)sn_search_lanes(s->recorded->tables));
 	sn_search_left_out_print(s, &left_out);
 	if (left_out.chars)
 		sn_json_member_string(json, "ranks_left_out", left_out.chars);

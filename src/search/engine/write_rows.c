@@ -117,8 +117,18 @@ static void row_put(const struct sn_search *s, const struct sn_finding *f, const
 		sn_text_free(&text[i]);
 }
 
+/* In the text's order: what the program loses, what other work takes, where time is spent. */
+enum part { LOST, MACHINE, PLACES, PARTS };
+
+static enum part part_of(const struct sn_property *property)
+{
+	return sn_search_is_locator(property)	   ? PLACES
+	       : sn_search_is_of_machine(property) ? MACHINE
+						   : LOST;
+}
+
 /* Severest first; what may as well be nothing comes last. */
-static void findings_put(const struct sn_search *s, bool are_locators, FILE *out)
+static void findings_put(const struct sn_search *s, enum part part, FILE *out)
 {
 	for (int unsure = 0; unsure < 2; unsure++)
 		for (size_t i = 0; i < s->findings.count; i++) {
@@ -126,11 +136,10 @@ static void findings_put(const struct sn_search *s, bool are_locators, FILE *out
 			const struct sn_property *property = sn_finding_property(s, f);
 
 			if (f->is_left_out || (f->refined && !sn_search_is_exclusive(property)) ||
-			    sn_search_is_locator(property) != are_locators ||
-			    sn_finding_may_be_nothing(f) != unsure)
+			    part_of(property) != part || sn_finding_may_be_nothing(f) != unsure)
 				continue;
 			row_put(s, f,
-				are_locators ? "place" : sn_severity_name(sn_finding_unit(s, f)),
+				part == PLACES ? "place" : sn_severity_name(sn_finding_unit(s, f)),
 				out);
 		}
 }
@@ -264,8 +273,8 @@ static void steps_put(const struct sn_search *s, FILE *out)
 void sn_search_write_rows(const struct sn_search *s, FILE *out)
 {
 	fputs("sonde.searched/1\n", out);
-	findings_put(s, false, out);
-	findings_put(s, true, out);
+	for (int part = LOST; part < PARTS; part++)
+		findings_put(s, (enum part)part, out);
 	missing_put(s, out);
 	bad_files_put(s, out);
 	steps_put(s, out);
