@@ -23,7 +23,7 @@
 	50000000LL /* how long a phase's end may stop a thread, unless told else */
 
 enum {
-	SN_MONITOR_VERSION = 4,
+	SN_MONITOR_VERSION = 5,
 	SN_MONITOR_REQUESTS_MAX = 8,
 	SN_MONITOR_PERIOD_TIMES_MAX = 8,
 	SN_MONITOR_THREADS_MAX = 1024, /* by index of the data file; others have no slab */
@@ -128,6 +128,8 @@ struct sn_monitor {
 		is_only; /* the image has ended, and the phase was passed once: where that is an address, the image's
 				   * end has ended its execution */
 	_Atomic uint32_t is_deaf; /* it is passed too often to be watched, and is watched no more */
+	_Atomic uint32_t
+		every; /* it is passed so often that every so many-th arrival is told; 0 and 1: each */
 	_Atomic uint32_t
 		elsewhere; /* arrivals of other threads than the phase's, which do not count */
 	_Atomic int64_t first_ns, last_ns; /* begin of the first execution, end of the latest one */

@@ -356,6 +356,9 @@ def strategies(t, reference):
     found, done = search(t, '-e', 'team.run', '--strategy', './manual.so', '--threshold', '0.01')
     t.check(done.returncode == 0 and len(found['steps']) > 1 and any(r['property'] == 'HotRegion' and r['path'][1:] for r in found['properties']),
             'the strategy of the manual finds what is hot', done.stderr, found.get('steps'))
+    t.check(found['phase']['lanes'] == 2, 'a team of two has two lanes', found['phase'])
+    shown = [r['property'] for r in t.show('searched', 'team.run')['rows'] if r['kind'] == 'lost']
+    t.check('CpusTakenByOthers' not in shown[:-1], 'what other work takes comes behind what the program loses', shown)
     found, done = search(t, '-e', 'team.run', '--strategy', './mine.so', '--threshold', '0')
     t.check(done.returncode == 0 and found['strategy'] == 'mine' and len(found['steps']) == 2, 'a strategy from outside', done.stderr)
     done = t.run('search', '-e', 'team.run', '--strategy', './old.so')

@@ -5,7 +5,8 @@
  * has four, for each thread, shared with debuggers.
  *
  * Where a plan (wire/plan.h) has put code at the address, that tells of arrivals, by a signal of some 3 us, up to
- * SN_BREAKPOINT_CODE_RATE a second. Else the processor does, and nothing is written into the program's code.
+ * SN_BREAKPOINT_CODE_RATE a second in a thread; where it is passed more often, the code counts, and tells of every second
+ * arrival, of every fourth, up to SN_BREAKPOINT_CODE_EVERY_MAX. Else the processor does, and nothing is written into the program's code.
  *
  * A thread that arrives more often than SN_BREAKPOINT_RATE times a second is told of every second
  * arrival only, then of every fourth, up to SN_BREAKPOINT_EVERY_MAX; one that is faster still is told no
@@ -16,7 +17,12 @@
 
 #include "runtime/core/runtime.h"
 
-enum { SN_BREAKPOINT_RATE = 50, SN_BREAKPOINT_EVERY_MAX = 8, SN_BREAKPOINT_CODE_RATE = 1000 };
+enum {
+	SN_BREAKPOINT_RATE = 50,
+	SN_BREAKPOINT_EVERY_MAX = 8,
+	SN_BREAKPOINT_CODE_RATE = 1000,
+	SN_BREAKPOINT_CODE_EVERY_MAX = 1 << 16
+};
 
 /** In sig_data, or a queued signal's value: tells them from the clock's. The lowest bits are the breakpoint's number. */
 #define SN_BREAKPOINT_COOKIE 0x736f6e6562000000ULL
@@ -36,6 +42,11 @@ void sn_breakpoint_has_code(uint64_t load_addr, uint32_t number);
 void sn_breakpoint_by_code(uint32_t number);
 /** By that number: the breakpoint + 1; 0: none listens. */
 extern _Atomic uint32_t sn_breakpoint_of_code[SN_BREAKPOINTS_MAX];
+
+/** By that number: of which arrivals a thread is told, every one (1 or 0), every second one ... */
+extern _Atomic uint32_t sn_breakpoint_code_every[SN_BREAKPOINTS_MAX];
+/** Of which arrivals at this one threads are told. */
+uint32_t sn_breakpoint_every(unsigned which);
 
 /** Whether some thread is told of this one no more, since it arrives too often. */
 bool sn_breakpoint_is_deaf(unsigned which);

@@ -21,7 +21,7 @@ static const char TOO_OFTEN[] =
 	"a watched place is reached over 400 times a second, too often for a breakpoint: it is "
 	"watched no more";
 static const char CODE_TOO_OFTEN[] =
-	"a watched place is reached over 1000 times a second in a thread, too often for a signal each time: it is "
+	"a watched place is reached over 50 million times a second in a thread, too often to be counted: it is "
 	"watched no more";
 
 /* Of the process, and of its children by fork. `generation` changes with each. */
@@ -189,28 +189,54 @@ static void reach(struct sn_thread *self, unsigned which)
 
 /* ---- by code (coded_handler.c) ---- */
 
-/* Too many are told no more: the code goes on without a signal. */
+/* The code tells of half as many arrivals, in the end of none, and goes on without a signal. */
+static void code_slow_down(unsigned which)
+{
+	for (unsigned i = 0; i < SN_BREAKPOINTS_MAX; i++) {
+		uint32_t every = atomic_load(&sn_breakpoint_code_every[i]);
+
+		if (atomic_load(&sn_breakpoint_of_code[i]) != which + 1)
+			continue;
+		if (every < SN_BREAKPOINT_CODE_EVERY_MAX) {
+			atomic_store(&sn_breakpoint_code_every[i], every > 1 ? 2 * every : 2);
+			continue;
+		}
+		atomic_store(&sn_breakpoint_of_code[i], 0);
+		atomic_store(&points[which].is_deaf, 1);
+		sn_warn(CODE_TOO_OFTEN);
+	}
+}
+
+uint32_t sn_breakpoint_every(unsigned which)
+{
+	for (unsigned i = 0; i < SN_BREAKPOINTS_MAX; i++)
+		if (atomic_load(&sn_breakpoint_of_code[i]) == which + 1)
+			return atomic_load_explicit(&sn_breakpoint_code_every[i],
+						    memory_order_relaxed);
+	return 1;
+}
+
 static void reach_by_code(struct sn_thread *self, unsigned which)
 {
 	struct sn_thread_breakpoint *own = &self->breakpoints[which];
 	sn_breakpoint_reached reached = atomic_load(&points[which].reached);
 	int64_t now_ns = sn_now_ns();
+	uint32_t passed = own->passed;
 
 	if (!sn_enter(self))
 		return;
+	own->passed = 0;
 	if (now_ns - own->window_ns > SECOND_NS) {
 		own->window_ns = now_ns;
 		own->arrivals = 0;
 	}
 	if (++own->arrivals > SN_BREAKPOINT_CODE_RATE) {
-		for (unsigned i = 0; i < SN_BREAKPOINTS_MAX; i++)
-			if (atomic_load(&sn_breakpoint_of_code[i]) == which + 1)
-				atomic_store(&sn_breakpoint_of_code[i], 0);
-		atomic_store(&points[which].is_deaf, 1);
-		sn_warn(CODE_TOO_OFTEN);
+		code_slow_down(which);
+		own->arrivals = 0;
+		own->window_ns = now_ns;
 	}
 	if (reached)
-		reached(self, which, 1);
+		reached(self, which, passed ? passed : 1);
 	sn_leave(self);
 }
 

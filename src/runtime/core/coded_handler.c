@@ -5,6 +5,7 @@
 #include "runtime/core/breakpoints.h"
 
 _Atomic uint32_t sn_breakpoint_of_code[SN_BREAKPOINTS_MAX];
+_Atomic uint32_t sn_breakpoint_code_every[SN_BREAKPOINTS_MAX];
 
 void sn_breakpoint_by_code(uint32_t number)
 {
@@ -13,6 +14,10 @@ void sn_breakpoint_by_code(uint32_t number)
 	siginfo_t info;
 
 	if (!which || !sn_self || sn_state->is_sealed || !sn_is_active())
+		return;
+	if (++sn_self->breakpoints[(which - 1) % SN_BREAKPOINTS_MAX].passed <
+	    atomic_load_explicit(&sn_breakpoint_code_every[number % SN_BREAKPOINTS_MAX],
+				 memory_order_relaxed))
 		return;
 	info.si_signo = SIGTRAP;
 	info.si_errno = 0;

@@ -56,6 +56,7 @@ struct sn_thread_breakpoint {
 	void *page; /* of its event; NULL: none */
 	uint32_t generation, every;
 	uint32_t arrivals; /* signals since window_ns */
+	uint32_t passed;   /* at its code, since the thread was last told */
 	int64_t window_ns;
 };
 

@@ -281,6 +281,8 @@ void sn_monitor_reached(struct sn_thread *self, unsigned which, uint32_t arrival
 		atomic_store_explicit(&sn_monitor_here.segment->is_deaf, 1, memory_order_relaxed);
 	if (!is_owner(self))
 		return;
+	atomic_store_explicit(&sn_monitor_here.segment->every, sn_breakpoint_every(which),
+			      memory_order_relaxed);
 	if (sn_monitor_here.is_inside)
 		end(self, arrivals, now_ns);
 	if (look(self, sn_now_ns()))

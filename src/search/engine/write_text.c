@@ -407,6 +407,20 @@ static void times_print(const struct sn_search *s, FILE *out)
 /* Exit statuses above are of signals, by the shell's rule. */
 enum { SIGNALLED = 128 };
 
+/* Those of a place that is passed often are far shorter than a millisecond. */
+static void executions_print(const struct sn_search *s, FILE *out)
+{
+	struct sn_text mean = { 0 };
+
+	if (s->phase.mean_s < 0.001)
+		sn_text_add_duration(&mean, s->phase.mean_s);
+	else
+		sn_text_addf(&mean, "%.3f s", s->phase.mean_s);
+	fprintf(out, "%u execution%s of %s on the average, %.3f s together", s->phase.executions,
+		plural(s->phase.executions), mean.chars, s->phase.executions * s->phase.mean_s);
+	sn_text_free(&mean);
+}
+
 void sn_search_write_text(const struct sn_search *s, FILE *out)
 {
 	const struct sn_tables *t = s->recorded->tables;
@@ -425,9 +439,7 @@ void sn_search_write_text(const struct sn_search *s, FILE *out)
 		plural(s->steps.count), candidates, plural(candidates));
 	/* seconds in sentences are those of all executions together */
 	if (!strcmp(s->options.mode, "phases"))
-		fprintf(out, "%u execution%s of %.3f s on the average, %.3f s together",
-			s->phase.executions, plural(s->phase.executions), s->phase.mean_s,
-			s->phase.executions * s->phase.mean_s);
+		executions_print(s, out);
 	else
 		fprintf(out, "phase of %.3f s", s->phase.mean_s);
 	fprintf(out, ", %zu lane%s\n\n", lanes, plural(lanes));

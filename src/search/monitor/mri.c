@@ -291,6 +291,18 @@ bool sn_mri_is_reached(const struct sn_mri *mri)
 	return false;
 }
 
+uint32_t sn_mri_every(const struct sn_mri *mri)
+{
+	uint32_t most = 1;
+
+	for (size_t i = 0; i < mri->processes.count; i++) {
+		uint32_t every = atomic_load(&mri->processes.items[i].m->every);
+
+		most = every > most ? every : most;
+	}
+	return most;
+}
+
 bool sn_mri_is_deaf(const struct sn_mri *mri)
 {
 	for (size_t i = 0; i < mri->processes.count; i++)

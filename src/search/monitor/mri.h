@@ -91,6 +91,8 @@ uint32_t sn_mri_ended(const struct sn_mri *mri, bool *is_found);
 bool sn_mri_is_reached(const struct sn_mri *mri);
 /** Whether some process passes the phase too often for it to be watched any more. */
 bool sn_mri_is_deaf(const struct sn_mri *mri);
+/** Every so many-th arrival is told, in the process that passes it most; 1: each. */
+uint32_t sn_mri_every(const struct sn_mri *mri);
 /** Seconds of one execution, on average over the last second or the last two executions; 0: none has ended. */
 double sn_mri_mean_s(const struct sn_mri *mri);
 /** Asks for so many executions, the same ones in all processes, stopped at their end for `stop_ns` at most.

@@ -33,7 +33,7 @@ struct worker {
 	double began_s;
 	size_t told;   /* steps whose findings are in the spool as sentences */
 	bool has_room; /* the spool could be written so far */
-	bool has_told_waiting, has_told_deaf;
+	bool has_told_waiting, has_told_every, has_told_deaf;
 	/* of one of several hosts */
 	struct sn_node *node; /* NULL: there is one host */
 	uint32_t step;	      /* of the front's, the last that was asked for */
@@ -56,6 +56,7 @@ struct view {
 	double mean_s;
 	bool is_found, is_needed, is_measured;
 	bool is_reached, is_deaf;
+	uint32_t every;
 };
 
 static void folder_see(void *context, const char *live_folder)
@@ -88,6 +89,7 @@ static struct view look(struct worker *w)
 	view.is_measured = sn_mri_is_measured(w->mri);
 	view.is_reached = sn_mri_is_reached(w->mri);
 	view.is_deaf = sn_mri_is_deaf(w->mri);
+	view.every = sn_mri_every(w->mri);
 	if (w->node)
 		node_look(w, &view);
 	pthread_mutex_unlock(&w->lock);
@@ -156,6 +158,23 @@ static void deaf_tell(struct worker *w)
 	sn_text_free(&text);
 }
 
+/* What is passed that often has executions by the thousand; begins and ends are known of some of them. */
+static void every_tell(struct worker *w, const struct view *view)
+{
+	struct sn_text text = { 0 };
+
+	if (w->has_told_every || view->every < 2)
+		return;
+	w->has_told_every = true;
+	sn_text_addf(
+		&text,
+		"'%.160s' is passed over 1000 times a second, so a phase is what lies between two arrivals of "
+		"which each is the %u-th after the one before; executions are counted one by one",
+		w->options->phase->name.chars, view->every);
+	say(w, text.chars);
+	sn_text_free(&text);
+}
+
 /* The first execution tells how long one takes. It is measured, too, but counts only if no other one follows. What an
  * agent that died has asked for is waited for. */
 static bool request(struct worker *w, const struct sn_executions *s, uint32_t least)
@@ -219,6 +238,7 @@ static bool window_wait(struct worker *w, struct sn_mri_window *out)
 			deaf_tell(w);
 	} while (!view.is_measured && !is_over(w) && (w->node || !view.is_deaf) &&
 		 !(w->node && sn_node_is_over(w->node)));
+	every_tell(w, &view);
 	pthread_mutex_lock(&w->lock);
 	is_there = view.is_measured && sn_mri_fetch(w->mri, out);
 	if (w->options->online->suspend != SN_SUSPEND_ALWAYS)

@@ -108,7 +108,7 @@ void sn_phase_often_add(const struct sn_phase *phase, struct sn_text *out)
 	    sn_structure_open(image, &structure, NULL) == SN_OK)
 		place_outer_add(structure, phase->boundary.link_addrs[0], &outer);
 	sn_text_addf(out, "'%.60s' is passed over %d times a second, too often to be watched; ",
-		     phase->name.chars, phase->plan_bytes.length ? 1000 : 400);
+		     phase->name.chars, phase->plan_bytes.length ? 50000000 : 400);
 	if (outer.length)
 		sn_text_addf(
 			out,
