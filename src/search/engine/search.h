@@ -152,8 +152,8 @@ struct sn_search {
 	struct sn_search_phase phase;
 	struct sn_search_agents agents;
 	struct sn_search_results results; /* of agents that send them */
-	bool is_left;			  /* the strategy did not come back, and is called no more */
-	bool is_partial;		  /* agents did not come to their end */
+	bool is_left;	  /* the strategy did not come back, and is called no more */
+	bool is_partial;  /* agents did not come to their end */
 	uint32_t offered, /* bit i: sn_sources[i] could be measured when the search began */
 		refused, /* bit i: sn_sources[i] was measured and cost more than the budget allows */
 		barren,	 /* bit i: no start can give values of sn_sources[i] (none) */
