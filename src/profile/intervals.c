@@ -119,14 +119,39 @@ static void intervals_widen(struct sn_builder *b, enum sn_partition p)
 }
 
 /* Of sampling at instants, and of time that was claimed too late. */
-static double factor_of(const struct sn_builder *b, double seen, double transitions)
+static double factor_of(const struct sn_builder *b, double seen, double transitions,
+			double observations)
 {
 	double pairs = (double)b->pairs;
 	double factor = sn_sampling_factor(seen, transitions, pairs);
 
-	return factor +
-	       sn_displaced_factor(&b->displaced, sn_sampling_correlation(seen, transitions, pairs),
-				   factor, (double)b->observed_ns, b->profile->effective_samples);
+	return factor + sn_displaced_factor(&b->displaced,
+					    sn_sampling_correlation(seen, transitions, pairs),
+					    factor, (double)b->observed_ns, observations);
+}
+
+static uint64_t systems_count(const struct sn_builder *b)
+{
+	uint64_t count = 0;
+
+	for (uint32_t s = 0; s <= b->program->stack_count; s++)
+		count += b->system_stacks[s].samples;
+	return count;
+}
+
+/* Observations of each kind, less as weights of one kind differ, too. */
+static struct sn_kinds kinds_of_all(const struct sn_builder *b, uint64_t systems)
+{
+	const struct sn_weight *total = &b->profile->total;
+	double user_ns = (double)(total->cpu_ns - total->system_ns),
+	       system_ns = (double)total->system_ns;
+	double users = (double)(total->samples - systems);
+	double equal = (users > 0 ? user_ns * user_ns / users : 0) +
+		       (systems ? system_ns * system_ns / (double)systems : 0);
+	double part = b->sum_of_squares > 0 ? fmin(1, equal / b->sum_of_squares) : 0;
+
+	return (struct sn_kinds){ .all = { user_ns, system_ns },
+				  .observations = { part * users, part * (double)systems } };
 }
 
 void sn_profile_intervals(struct sn_builder *b, enum sn_partition p)
@@ -134,19 +159,24 @@ void sn_profile_intervals(struct sn_builder *b, enum sn_partition p)
 	struct sn_profile *profile = b->profile;
 	struct sn_metrics *metrics = metrics_of(profile, p);
 	double total = (double)profile->total.cpu_ns;
+	struct sn_kinds kinds = kinds_of_all(b, systems_count(b));
 
 	for (uint32_t i = 0; i < b->partition_size[p]; i++) {
-		double exclusive = (double)metrics[i].exclusive.cpu_ns / total;
+		const struct sn_weight *own = &metrics[i].exclusive;
+		double exclusive = (double)own->cpu_ns / total;
 		double inclusive = (double)metrics[i].inclusive.cpu_ns / total;
-		double seen = (double)metrics[i].exclusive.samples / (double)profile->total.samples;
+		double seen = (double)own->samples / (double)profile->total.samples, observations;
 
 		metrics[i].exclusive_share = metrics[i].inclusive_share =
 			(struct sn_interval){ 0, total > 0 ? 1 : NAN };
 		if (!(total > 0))
 			continue;
-		metrics[i].exclusive_share =
-			sn_share_interval(exclusive, profile->effective_samples,
-					  factor_of(b, seen, (double)b->transitions[p][i]));
+		kinds.own[0] = (double)(own->cpu_ns - own->system_ns);
+		kinds.own[1] = (double)own->system_ns;
+		observations = sn_share_observations(&kinds);
+		metrics[i].exclusive_share = sn_share_interval(
+			exclusive, observations,
+			factor_of(b, seen, (double)b->transitions[p][i], observations));
 		metrics[i].inclusive_share =
 			sn_share_interval(inclusive, profile->effective_samples, 1);
 	}

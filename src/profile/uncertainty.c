@@ -45,6 +45,22 @@ double sn_effective_samples(double sum, double sum_of_squares)
 	return sum_of_squares > 0 ? sum * sum / sum_of_squares : 0;
 }
 
+double sn_share_observations(const struct sn_kinds *kinds)
+{
+	const double *own = kinds->own, *all = kinds->all, *n = kinds->observations;
+	double sum = all[0] + all[1], p = (own[0] + own[1]) / sum, s = all[1] / sum;
+	double c = all[0] > 0 ? own[0] / all[0] : 0, d = all[1] > 0 ? own[1] / all[1] : 0;
+	double variance = 0;
+
+	if (!(sum > 0) || !(n[0] + n[1] > 0))
+		return 0;
+	if (n[1] > 0)
+		variance += s * ((d - c) * (d - c) * s * (1 - s) + s * d * (1 - d)) / n[1];
+	if (n[0] > 0)
+		variance += (1 - s) * (1 - s) * c * (1 - c) / n[0];
+	return variance > 0 ? p * (1 - p) / variance : n[0] + n[1];
+}
+
 struct sn_interval sn_share_interval(double share, double effective_samples, double factor)
 {
 	struct sn_interval interval;

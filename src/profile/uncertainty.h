@@ -25,6 +25,17 @@ double sn_sampling_factor(double share, double transitions, double pairs);
 /** (sum of weights)^2 / sum of squares: what unequal weights leave of n observations. */
 double sn_effective_samples(double sum, double sum_of_squares);
 
+/** User time and system time: what an entity has of each, what there is of each, and observations of each. */
+struct sn_kinds {
+	double own[2], all[2], observations[2];
+};
+
+/** What a share of both kinds together is worth in observations, where those of the kinds weigh differently. With the part s
+ * of the system, and the entity's shares c and d of user and system time, its variance is
+ *     (d - c)^2 s (1 - s) / n + (1 - s)^2 c (1 - c) / n_user + s^2 d (1 - d) / n_system = p (1 - p) / (the result):
+ * s itself is as sure as ticks of the weight of those in the kernel, of which there are n = n_system / s. 0 without any. */
+double sn_share_observations(const struct sn_kinds *kinds);
+
 /** The interval of a share observed with `effective_samples` observations, never narrower than one
  *  sample to either side, within [0, 1]. Unknown ({0, 1}) without observations. */
 struct sn_interval sn_share_interval(double share, double effective_samples, double factor);

@@ -305,3 +305,31 @@ enum sn_unwind_insn_flow sn_unwind_insn_flow(const struct sn_unwind_insn *insn)
 		return SN_UNWIND_FLOW_NEXT;
 	}
 }
+
+/* One-byte opcodes without ModRM that access neither: arithmetic and tests with an immediate, moves of one, exchanges with the
+ * accumulator, nop, conversions, jumps. */
+static bool is_register_only(uint8_t opcode)
+{
+	return (opcode < 0x40 && (opcode & 7) >= 4 && (opcode & 7) <= 5) ||
+	       (opcode & 0xf0) == 0x70 || (opcode & 0xf0) == 0xb0 ||
+	       (opcode >= 0x90 && opcode <= 0x99) || (opcode & 0xfe) == 0xa8 ||
+	       (opcode & 0xfc) == 0xe0 || opcode == 0xe9 || opcode == 0xeb;
+}
+
+bool sn_unwind_insn_may_access(const struct sn_unwind_insn *insn)
+{
+	enum { LEA = 0x8d, GROUP_5 = 0xff, NOPS = 0x1f };
+	uint8_t reg = insn->reg & 7;
+
+	if (!insn->has_modrm)
+		return insn->map == SN_UNWIND_MAP_ONE	? !is_register_only(insn->opcode)
+		       : insn->map == SN_UNWIND_MAP_TWO ? (insn->opcode & 0xf0) != 0x80
+							: true;
+	if (insn->mod != 3)
+		return !((insn->map == SN_UNWIND_MAP_ONE && insn->opcode == LEA) ||
+			 (insn->map == SN_UNWIND_MAP_TWO && insn->opcode == NOPS));
+	/* push and pop, calls and jumps by a register; maskmovq and maskmovdqu go by rdi */
+	if (insn->map == SN_UNWIND_MAP_ONE)
+		return insn->opcode == 0x8f || (insn->opcode == GROUP_5 && reg >= 2);
+	return insn->opcode == 0xf7 || (insn->map == SN_UNWIND_MAP_TWO && insn->opcode < 0x10);
+}

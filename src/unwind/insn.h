@@ -46,5 +46,7 @@ enum sn_unwind_insn_flow {
 /** Decodes what begins at `bytes`. False if it is no instruction. */
 bool sn_unwind_insn_decode(const uint8_t *bytes, uint64_t available, struct sn_unwind_insn *out);
 enum sn_unwind_insn_flow sn_unwind_insn_flow(const struct sn_unwind_insn *insn);
+/** Whether it may read or write memory by an operand or by the stack; false only where it certainly does not. */
+bool sn_unwind_insn_may_access(const struct sn_unwind_insn *insn);
 
 #endif

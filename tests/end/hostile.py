@@ -408,6 +408,15 @@ def kernel():
     t.check(seen > 0.8 * system, 'kernel: system time has stacks', seen / system)
 
 
+# Page faults leave no trace in the registers of a tick. Arithmetic in registers has none.
+def turns():
+    t.run('record', '--follow', 'none', '-o', 'e-turns', build('turns'))
+    rows = t.show('system', experiment='e-turns')['rows']
+    faults = sum(r['share'] for r in rows if r['function'] == 'touch')
+    t.equal([r for r in rows if r['function'] == 'compute' and r['samples']], [], 'turns: arithmetic in registers has no system time')
+    t.check(faults > 0.3, 'turns: the system time is that of page faults', rows)
+
+
 def limits():
     app = build('split', '-fno-optimize-sibling-calls')
     def shell(script, name, folder, expect_data=True):
@@ -622,7 +631,7 @@ def neighbours(repeats=2):
             error, p, count)
 
 
-TESTS = [handlers, split, threads, forks, shell, env, signals, stacks, ends, plugins, sandbox, stray, counter, short, onstack, regions, kernel,
+TESTS = [handlers, split, threads, forks, shell, env, signals, stacks, ends, plugins, sandbox, stray, counter, short, onstack, regions, kernel, turns,
          limits, fallback, blocks, shortcalls, muted, rawthread, early, locks, lockstep, neighbours]
 if sys.argv[1:2] == ['coverage']:  # takes minutes
     lockstep(int(sys.argv[2]), (1000.7, 1000, 4000))

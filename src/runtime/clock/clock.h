@@ -52,6 +52,7 @@ struct sn_clock {
 	uint32_t signals_counted; /* of events, since the CPU clock was read for it */
 	int64_t signals_cpu_ns;
 	uint64_t switches_seen, voluntary_seen, faults_seen;
+	int64_t booked_user_ns, booked_ns; /* by ticks, at the latest of them that we saw */
 	int64_t system_seen_ns;	 /* system time, up to which interrupts in the kernel are counted */
 	int64_t stretch_used_ns; /* where the rate of switches was last taken */
 	uint64_t stretch_switches, stretch_waits;

@@ -10,6 +10,7 @@
 #include "runtime/core/adopt.h"
 #include "runtime/core/breakpoints.h"
 #include "runtime/core/signals.h"
+#include "unwind/insn.h"
 
 enum {
 	SYNC_EVERY = 16, /* user samples between looks at the kernel's counts */
@@ -189,11 +190,47 @@ static int64_t sealed_timer_ns(int64_t period_ns, int overrun)
 	return period_ns * (1 + (overrun > 0 ? overrun : 0));
 }
 
+/* What ticks have booked for this thread, unscaled: in user mode, or in all. The CPU time that getrusage gives is the
+ * scheduler's, split in proportion to these. -1: not known. (clock_getcpuclockid(3); CPUCLOCK_VIRT and CPUCLOCK_PROF of the
+ * kernel's include/linux/posix-timers.h, with the bit of a thread, and its number 0 for the caller.) */
+static int64_t booked_ns(bool is_user)
+{
+	enum { PROF = 0, VIRT = 1, OF_THREAD = 4 };
+	struct timespec time;
+
+	if (SYS(clock_gettime, (int)(~0U << 3) | OF_THREAD | (is_user ? VIRT : PROF), &time) != 0)
+		return -1;
+	return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+
+/* Whether the tick that made this signal, and those since the signal before, found the thread in the kernel more often
+ * than not. With one tick a signal that is exact. */
+static bool was_booked_as_system(struct sn_clock *clock)
+{
+	int64_t user_ns = booked_ns(true), all_ns = booked_ns(false);
+	int64_t new_user_ns = user_ns - clock->booked_user_ns, new_ns = all_ns - clock->booked_ns;
+
+	clock->booked_user_ns = user_ns;
+	clock->booked_ns = all_ns;
+	return user_ns < 0 || all_ns < 0 || new_ns <= 0 || 2 * new_user_ns < new_ns;
+}
+
+/* Whether the instruction to which a signal returns may have had a page fault for its data. */
+static bool may_have_faulted(uint64_t pc)
+{
+	enum { PAGE = 4096, INSN_MAX = 15 };
+	uint64_t available = PAGE - pc % PAGE; /* the next page may not be there */
+	struct sn_unwind_insn insn;
+
+	return !sn_unwind_insn_decode((const uint8_t *)pc,
+				      available < INSN_MAX ? available : INSN_MAX, &insn) ||
+	       sn_unwind_insn_may_access(&insn);
+}
+
 /* A tick that found the thread in the kernel claims what no user sample did. In a system call the
  * registers say so. A page fault leaves no trace in them, but it was counted since the tick before,
- * and the kernel has just booked the tick: its system time is ahead of what was claimed by more
- * than half a tick. (It can be ahead without a fault: the kernel scales its split.) */
-static int64_t claim_system(struct sn_thread *self, bool is_call, int overrun)
+ * the kernel has just booked the tick as system time, and the instruction that is made again accesses memory. */
+static int64_t claim_system(struct sn_thread *self, uint64_t pc, bool is_call, int overrun)
 {
 	struct sn_clock *clock = sn_clock_of(self);
 
@@ -201,12 +238,13 @@ static int64_t claim_system(struct sn_thread *self, bool is_call, int overrun)
 		return is_call ? sealed_timer_ns(sn_events_tick_ns(), overrun) : 0;
 	int64_t pool = unclaimed_ns(self, 0);
 	struct split split = kernel_split(self);
+	bool is_system = was_booked_as_system(clock);
 
 	look_at_switches(self, &split);
 	clock->credit_ns = clamp(split.user_ns, -100000000, 100000000);
 	bool has_faulted = split.faults != clock->faults_seen;
 	clock->faults_seen = split.faults;
-	if (!is_call && (!has_faulted || split.system_ns < SN_TICK_NS / 2))
+	if (!is_call && (!has_faulted || !is_system || !may_have_faulted(pc)))
 		return 0;
 	return clamp(split.system_ns, 0, pool > 0 ? pool : 0);
 }
@@ -380,7 +418,8 @@ static void take_sample(const struct delivery *delivery, const ucontext_t *conte
 	self->pcs_count = 0;
 	if (kind == SN_TIMER_TICK) {
 		bool is_call = sn_signals_met_call(context);
-		cpu_ns = claim_system(self, is_call, delivery->overrun);
+		cpu_ns = claim_system(self, (uint64_t)context->uc_mcontext.gregs[REG_RIP], is_call,
+				      delivery->overrun);
 		if (cpu_ns > 0)
 			emit(self, context, now_ns, cpu_ns, SN_SAMPLE_SYSTEM);
 	} else if (kind == SN_TIMER_SAMPLE) {

@@ -1,3 +1,6 @@
+#include <Zydis/Zydis.h>
+#include <stdio.h>
+
 #include "code/decode.h"
 #include "code/image.h"
 #include "harness/tap.h"
@@ -140,4 +143,53 @@ TEST(both_decoders_agree)
 {
 	CHECK_INT(disagreements("/proc/self/exe"), 0);
 	CHECK_INT(disagreements("/lib/x86_64-linux-gnu/libc.so.6"), 0);
+}
+
+/* By the decoder of operands, hidden ones (of the stack, of string instructions) among them. */
+static bool accesses_memory(const uint8_t *bytes, size_t available)
+{
+	ZydisDecoder decoder;
+	ZydisDecodedInstruction decoded;
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, available, &decoded, operands)))
+		return true;
+	for (unsigned i = 0; i < decoded.operand_count; i++)
+		if (operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+		    operands[i].mem.type != ZYDIS_MEMOP_TYPE_AGEN &&
+		    decoded.mnemonic != ZYDIS_MNEMONIC_NOP)
+			return true;
+	return false;
+}
+
+TEST(what_may_fault_is_known)
+{
+	struct sn_image *image;
+	const struct sn_symbol *symbols;
+	size_t count, missed = 0, none = 0, doubted = 0;
+
+	REQUIRE(sn_image_open("/lib/x86_64-linux-gnu/libm.so.6", NULL, &image, NULL) == SN_OK);
+	symbols = sn_image_symbols(image, &count);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t at = symbols[i].link_addr, end = at + symbols[i].size_bytes;
+		struct sn_unwind_insn insn;
+		size_t available;
+		const uint8_t *bytes = sn_image_bytes(image, at, &available);
+
+		if (symbols[i].kind == SN_SYMBOL_GAP)
+			continue;
+		for (; at < end && sn_unwind_insn_decode(bytes, available, &insn);
+		     at += insn.length, bytes += insn.length, available -= insn.length) {
+			bool accesses = accesses_memory(bytes, available);
+
+			missed += accesses && !sn_unwind_insn_may_access(&insn);
+			none += !accesses;
+			doubted += !accesses && sn_unwind_insn_may_access(&insn);
+		}
+	}
+	CHECK_INT(missed, 0);
+	CHECK(none > 10000 && doubted < none / 100);
+	printf("# of %zu without memory %zu are doubted\n", none, doubted);
+	sn_image_free(image);
 }

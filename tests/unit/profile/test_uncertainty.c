@@ -276,3 +276,52 @@ TEST(intervals_hold_the_share_and_stay_in_range)
 	CHECK_REAL(sn_effective_samples(10, 10), 10, 1e-12);	       /* ten of weight one */
 	CHECK_REAL(sn_effective_samples(11, 101), 121.0 / 101, 1e-12); /* ten, and one */
 }
+
+/* A thread with a part of its time in the kernel: a tick in four ms finds it there by chance, and stands for four samples
+ * of user time, of which there is one a millisecond. */
+TEST(kinds_of_samples_that_weigh_differently)
+{
+	enum { TICKS = 100, USERS = 300, TICK = 4 };
+	struct sn_random random;
+	unsigned trials = (unsigned)tap_trials(2000), covered = 0, pooled = 0;
+	double truth = 0.25;
+
+	sn_random_seed(&random, 11);
+	for (unsigned i = 0; i < trials; i++) {
+		double systems = 0, total = TICKS * TICK, n;
+		struct sn_kinds kinds = { .observations = { USERS } };
+		struct sn_interval interval;
+
+		for (int k = 0; k < TICKS; k++)
+			systems += sn_random_unit(&random) < truth;
+		kinds.own[1] = kinds.all[1] = systems * TICK;
+		kinds.all[0] = total - systems * TICK; /* the kernel's split makes up the sum */
+		kinds.observations[1] = systems;
+		n = sn_share_observations(&kinds);
+		interval = sn_share_interval(systems / TICKS, n, 1);
+		covered += interval.low <= truth && truth <= interval.high;
+		n = sn_effective_samples(total, systems * TICK * TICK +
+							kinds.all[0] * kinds.all[0] / USERS);
+		interval = sn_share_interval(systems / TICKS, n, 1);
+		pooled += interval.low <= truth && truth <= interval.high;
+	}
+	printf("# covered %.3f, with one number for all samples %.3f\n", covered / (double)trials,
+	       pooled / (double)trials);
+	CHECK(covered >= 0.93 * trials);
+	CHECK(pooled < 0.9 * trials);
+}
+
+TEST(one_kind_or_equal_weights_are_the_plain_number)
+{
+	const struct sn_kinds users = { { 30 }, { 100 }, { 200 } },
+			      systems = { { 0, 30 }, { 0, 100 }, { 0, 200 } };
+	const struct sn_kinds equal = { { 0, 30 }, { 70, 30 }, { 140, 60 } },
+			      none = { { 0 }, { 0 }, { 0 } };
+	const struct sn_kinds mixed = { { 10, 20 }, { 50, 50 }, { 100, 100 } };
+
+	CHECK_REAL(sn_share_observations(&users), 200, 1e-9);
+	CHECK_REAL(sn_share_observations(&systems), 200, 1e-9);
+	CHECK_REAL(sn_share_observations(&equal), 200, 1e-9);
+	CHECK_REAL(sn_share_observations(&mixed), 200, 1e-9);
+	CHECK_REAL(sn_share_observations(&none), 0, 0);
+}
