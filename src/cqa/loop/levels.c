@@ -289,6 +289,7 @@ void sn_cqa_levels_estimate(const struct sn_machine *machine,
 			moved = fmax(moved,
 				     rest + loads * (latency - bandwidths->latency_cycles[0]));
 		path->moved_cycles[level] = moved;
+		path->window_ram_cycles = row * latency / passes; /* RAM is the last */
 		path->level_cycles[level] =
 			fmax(fmax(moved, row * latency / passes), path->level_cycles[level - 1]);
 	}

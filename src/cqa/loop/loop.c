@@ -247,6 +247,13 @@ static void analyse_path(const struct sn_machine *machine, const struct sn_bandw
 	sn_cqa_levels_estimate(machine, bandwidths, &streams, path, arena);
 }
 
+/* What a pass from RAM takes whatever the variant: how many more misses its code would have on their
+ * way is not known. */
+static double ram_kept_cycles(const struct sn_cqa_path *path)
+{
+	return fmax(path->moved_cycles[SN_LEVEL_RAM], path->window_ram_cycles);
+}
+
 static void sum_variant(struct sn_cqa_loop *out, const struct sn_cqa_path *path, unsigned k,
 			double mix, double ram_cycles[SN_VARIANT_COUNT])
 {
@@ -255,7 +262,7 @@ static void sum_variant(struct sn_cqa_loop *out, const struct sn_cqa_path *path,
 
 	out->variants[k].is_applicable |= variant->is_applicable;
 	out->variants[k].cycles += cycles * path->weight;
-	ram_cycles[k] += fmax(cycles, path->moved_cycles[SN_LEVEL_RAM]) * path->weight;
+	ram_cycles[k] += fmax(cycles, ram_kept_cycles(path)) * path->weight;
 }
 
 static void widen_range(double *least, double *most, double value, bool is_first)
@@ -305,8 +312,7 @@ static void take_merged(struct sn_cqa_loop *out, double ram_cycles[SN_VARIANT_CO
 		if (!variant->is_applicable || !out->variants[k].is_applicable)
 			continue;
 		out->variants[k].cycles = fmin(out->cycles, fmax(variant->cycles, resets));
-		ram_cycles[k] =
-			fmax(out->variants[k].cycles, out->merged->moved_cycles[SN_LEVEL_RAM]);
+		ram_cycles[k] = fmax(out->variants[k].cycles, ram_kept_cycles(out->merged));
 	}
 }
 
@@ -328,7 +334,7 @@ void sn_cqa_loop_sum(struct sn_cqa_loop *out)
 	out->cycles = 0;
 	memset(out->level_cycles, 0, sizeof(out->level_cycles));
 	memset(out->variants, 0, sizeof(out->variants));
-	out->ram_moved_cycles = 0;
+	out->ram_kept_cycles = 0;
 	out->estimated_instructions = 0;
 	for (uint32_t i = 0; i < out->path_count; i++) {
 		const struct sn_cqa_path *path = &out->paths[i];
@@ -338,7 +344,7 @@ void sn_cqa_loop_sum(struct sn_cqa_loop *out)
 			out->level_cycles[k] += mixed_level_cycles(path, k, mix) * path->weight;
 		for (unsigned k = 0; k < SN_VARIANT_COUNT; k++)
 			sum_variant(out, path, k, mix, ram_cycles);
-		out->ram_moved_cycles += path->moved_cycles[SN_LEVEL_RAM] * path->weight;
+		out->ram_kept_cycles += ram_kept_cycles(path) * path->weight;
 		out->estimated_instructions += path->estimate.estimated_instructions;
 	}
 	if (out->merged)
@@ -348,8 +354,11 @@ void sn_cqa_loop_sum(struct sn_cqa_loop *out)
 		bool is_known = variant->is_applicable && variant->cycles > 0;
 
 		variant->speedup = is_known ? out->cycles / variant->cycles : NAN;
+		/* paths that wait for RAM weigh more there: their gain is none that L1 confirms */
 		variant->ram_speedup =
-			is_known ? fmax(1, out->level_cycles[SN_LEVEL_RAM] / ram_cycles[k]) : NAN;
+			is_known ? fmin(fmax(1, variant->speedup),
+					fmax(1, out->level_cycles[SN_LEVEL_RAM] / ram_cycles[k]))
+				 : NAN;
 	}
 	find_main_path(out);
 }
@@ -360,7 +369,7 @@ double sn_cqa_sure_speedup(const struct sn_cqa_loop *loop, double speedup)
 
 	if (isnan(speedup) || !(loop->cycles > 0))
 		return speedup;
-	return fmin(speedup, fmax(1, ram / fmax(loop->cycles / speedup, loop->ram_moved_cycles)));
+	return fmin(speedup, fmax(1, ram / fmax(loop->cycles / speedup, loop->ram_kept_cycles)));
 }
 
 static bool has_fp_work(const struct sn_cqa_loop *result)

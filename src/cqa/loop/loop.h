@@ -54,6 +54,8 @@ struct sn_cqa_path {
 	double level_cycles[SN_LEVEL_COUNT];
 	double moved_cycles[SN_LEVEL_COUNT]; /* that the level alone asks for: bandwidth, and
 						latency on the loop-carried dependence */
+	/* of a pass from RAM, as few passes fit into the core while their loads are on their way */
+	double window_ram_cycles;
 	/* of a pass, that wait for those of the pass before: a list that is followed */
 	unsigned loads_on_chain;
 	bool is_expectation; /* of a union: each instruction counts by the passes that run it */
@@ -103,7 +105,8 @@ struct sn_cqa_loop {
 	/* over the paths, by their weights */
 	double cycles, cycles_min, cycles_max;
 	double level_cycles[SN_LEVEL_COUNT];
-	double ram_moved_cycles; /* that RAM alone asks for, whatever the code does */
+	/* that RAM alone asks for, and waiting for loads that no variant is known to shorten */
+	double ram_kept_cycles;
 	/* range over the paths */
 	double level_least[SN_LEVEL_COUNT], level_most[SN_LEVEL_COUNT];
 	double bound_least[SN_BOUND_COUNT], bound_most[SN_BOUND_COUNT];

@@ -1,4 +1,5 @@
 /* Loops of an image: how many paths they have, and where their code cannot be followed. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,4 +163,60 @@ TEST(places_where_code_goes_on_in_unknown_bytes_are_counted)
 	CHECK_INT(sn_cqa_undecoded_places(structure, function), 0);
 	function = function_of(jump, sizeof(jump));
 	CHECK_INT(sn_cqa_undecoded_places(structure, function), 0);
+}
+
+/* xor ecx,ecx; then mov eax,[rsi]; add rsi,4; movsd xmm0,[rdi+rax*8]; `count` times mulsd xmm0,xmm0; cmp; jne; ret */
+static struct sn_cqa_loop loop_of_misses(unsigned count)
+{
+	static const uint8_t head[] = { 0x31, 0xc9, 0x8b, 0x06, 0x48, 0x83, 0xc6,
+					0x04, 0xf2, 0x0f, 0x10, 0x04, 0xc7 };
+	uint8_t code[1024];
+	size_t at = sizeof(head);
+	const struct sn_machine *machine;
+	const struct sn_function *function;
+	struct sn_bandwidths bandwidths;
+	struct sn_cqa_loop out;
+	int32_t back;
+
+	memcpy(code, head, sizeof(head));
+	for (unsigned i = 0; i < count; i++, at += 4)
+		memcpy(code + at, "\xf2\x0f\x59\xc0", 4);
+	memcpy(code + at, "\x48\x39\xd6\x0f\x85", 5);
+	back = 2 - (int32_t)(at + 9);
+	memcpy(code + at + 5, &back, 4);
+	code[at + 9] = 0xc3;
+	function = function_of(code, at + 10);
+	REQUIRE(function->loop_count == 1);
+	REQUIRE(sn_machine_find("zen5", &machine, NULL) == SN_OK);
+	bandwidths = sn_bandwidths_of(machine);
+	sn_cqa_loop_analyse(machine, structure, &function->loops[0], &bandwidths, NULL, 0, &out);
+	REQUIRE(!out.not_analysed);
+	return out;
+}
+
+/* From RAM a pass waits for misses, of which the core holds few at once. A variant that computes faster
+ * is not known to hold more. So it gains no more there than in L1: an interval from one to the other is
+ * never the wrong way round. */
+TEST(no_variant_gains_more_from_ram_than_in_l1)
+{
+	for (unsigned count = 1; count <= 64; count *= 2) {
+		struct sn_cqa_loop loop = loop_of_misses(count);
+
+		for (unsigned v = 0; v < SN_VARIANT_COUNT; v++)
+			if (loop.variants[v].is_applicable)
+				CHECK(loop.variants[v].ram_speedup <=
+				      fmax(1, loop.variants[v].speedup));
+	}
+}
+
+TEST(what_misses_make_a_pass_wait_for_stays_with_every_variant)
+{
+	struct sn_cqa_loop loop = loop_of_misses(40);
+	const struct sn_cqa_variant *vector = &loop.variants[SN_VARIANT_FP_VECTOR];
+
+	CHECK(loop.level_cycles[SN_LEVEL_RAM] > 2 * loop.cycles);
+	REQUIRE(vector->is_applicable);
+	CHECK(vector->speedup > 2);
+	CHECK_REAL(vector->ram_speedup, 1, 1e-9);
+	CHECK_REAL(sn_cqa_sure_speedup(&loop, vector->speedup), 1, 1e-9);
 }
