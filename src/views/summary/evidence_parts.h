@@ -7,6 +7,12 @@
 /** The part of the evidence on time off CPUs: pauses, waiting for a CPU, own workers. It comes
  * last, as it needs the CPU time by kind. */
 void sn_evidence_find_time(struct sn_summary *summary, struct sn_evidence *out);
+/** What a wait is for: enum sn_pause, or SN_PAUSES for one's own threads. */
+int sn_evidence_pause_of(const struct sn_program *program, uint32_t stack, uint32_t kind);
+/** summary/teams.c: the waiting for a CPU that fewer threads would not have had, of threads that
+ * wait for each other at barriers and are more than the CPUs. `largest`: of such a process. */
+double sn_evidence_team_wait_s(const struct sn_summary *summary, unsigned cpus, bool has_openmp,
+			       size_t *largest);
 /** What a stack in MPI waits for, if it waits. */
 enum sn_mpi_call {
 	SN_MPI_CALL_NONE,  /* no call of the program: a daemon, a thread of the library's own */

@@ -79,7 +79,7 @@ static int64_t wait_end(const struct sn_wait *wait)
 
 /* ---- what a wait is for ---- */
 
-static int pause_of(const struct sn_program *program, uint32_t stack, uint32_t kind)
+int sn_evidence_pause_of(const struct sn_program *program, uint32_t stack, uint32_t kind)
 {
 	static const int plain[SN_WAIT_KINDS] = {
 		[SN_WAIT_LOCK] = SN_PAUSE_LOCK,	   [SN_WAIT_CONDITION] = SN_PAUSE_SIGNAL,
@@ -160,7 +160,7 @@ static void active_add(struct slices *s, const struct thread_waits *w)
 	for (size_t i = w->first; i < w->end; i++) {
 		const struct sn_wait *wait = &p->experiment->waits.items[i];
 
-		if (is_root(pause_of(p->program, wait->stack, wait->kind)))
+		if (is_root(sn_evidence_pause_of(p->program, wait->stack, wait->kind)))
 			slices_add(s, s->rooted, wait->time_ns, wait_end(wait), 1);
 	}
 }
@@ -270,7 +270,7 @@ static void wait_add(struct slices *s, const struct sn_wait *wait, bool in_idle_
 {
 	const struct sn_profile *p = s->summary->profile;
 	double seconds = (double)sn_profile_wait_ns(p, wait) / 1e9;
-	int pause = pause_of(p->program, wait->stack, wait->kind);
+	int pause = sn_evidence_pause_of(p->program, wait->stack, wait->kind);
 	bool may_idle = pause == SN_PAUSE_SIGNAL || pause == SN_PAUSE_IO ||
 			pause == SN_PAUSE_POLL || pause == SN_PAUSE_SLEEP;
 
@@ -420,19 +420,22 @@ static bool is_one_program(const struct sn_profile *p, unsigned cpus)
 	return is_one;
 }
 
-/* More threads wanted a CPU than there were: that part of the waiting is the program's own. */
+/* More threads wanted a CPU than there were, or share their work: that part of the waiting is the
+ * program's own. */
 static void cpu_waits_find(const struct slices *s, struct sn_evidence *out)
 {
-	double wait = s->summary->threads_wait_cpu_s, own = 0,
+	double wait = s->summary->threads_wait_cpu_s, own = 0, team,
 	       spin = out->spin_openmp_s + out->spin_lock_s + out->spin_mpi_s;
 
 	if (!(wait > 0))
 		return;
 	for (size_t i = 0; i < SLICES; i++)
 		own += fmax(0, s->active[i] - out->cpus) * s->width_ns / 1e9;
-	own = fmin(own, wait);
+	team = sn_evidence_team_wait_s(s->summary, out->cpus, has_openmp(s->summary->profile),
+				       &out->team);
+	own = fmin(fmax(own, team), wait);
 	out->wait_others_s = wait - own;
-	if (spin > 0.05 * out->cpu_s || is_one_program(s->summary->profile, out->cpus))
+	if (team > 0 || spin > 0.05 * out->cpu_s || is_one_program(s->summary->profile, out->cpus))
 		out->wait_own_s = own;
 	else
 		out->wait_jobs_s = own;
@@ -447,7 +450,7 @@ static void places_find(const struct sn_summary *s, struct sn_evidence *out)
 	out->pauses[SN_PAUSE_OPENMP].what = "the OpenMP runtime";
 	for (size_t i = s->waits.items.count; i-- > 0;) { /* the longest last */
 		const struct sn_wait_group *g = &s->waits.items.items[i];
-		int pause = pause_of(program, g->stack, g->kind);
+		int pause = sn_evidence_pause_of(program, g->stack, g->kind);
 		struct sn_evidence_place place = {
 			.what = program->functions.items[g->function].name,
 			.seconds = (double)g->blocked_ns / 1e9

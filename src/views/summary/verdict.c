@@ -94,6 +94,8 @@ static void tell(struct causes *causes, enum sn_cause_id id, double seconds,
 			by_samples(e->cpu_s > 0 ? (double)e->samples * seconds / e->cpu_s : 0);
 	if (id == SN_CAUSE_BARRIER && place == &e->pauses[SN_PAUSE_OPENMP])
 		cause.confidence = SN_TRUST_MEDIUM; /* that it is a barrier is concluded */
+	if (id == SN_CAUSE_OVERSUBSCRIBED && e->wait_others_s > e->wait_own_s)
+		cause.confidence = SN_TRUST_MEDIUM; /* others had the CPUs, too */
 	if (id == SN_CAUSE_DATA && !e->data_is_sure && cause.confidence == SN_TRUST_HIGH)
 		cause.confidence = SN_TRUST_MEDIUM;
 	if (id == SN_CAUSE_LOOPS && sn_verdict_is_unsettled(e))

@@ -93,6 +93,7 @@ struct sn_evidence {
 	double off_cpu_s; /* known even where its parts are not */
 	uint64_t samples;
 	size_t threads, processes; /* threads at work */
+	size_t team;		   /* of them in one process that wait for each other at barriers */
 	unsigned cpus;		   /* that it had: sn_experiment_cpus */
 	/* CPU time: these sum to cpu_s */
 	double compute_s, data_s, memory_s, io_cpu_s, lock_cpu_s, unknown_s;

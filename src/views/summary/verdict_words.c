@@ -591,7 +591,8 @@ static void oversubscribed_headline(const struct sn_evidence *e, const struct sn
 	double spin = sn_verdict_spin_s(e) + sn_known(e->spin_mpi_s);
 
 	(void)cause;
-	sn_text_addf(out, "Oversubscribed: %zu threads on ", e->threads);
+	sn_text_addf(out, "Oversubscribed: %zu threads on ",
+		     e->team > e->cpus && e->processes < 2 ? e->team : e->threads);
 	add_cpus(e, out);
 	sn_text_addf(out, " wait for one %.1f %% of their time", percent_of_time(e, e->wait_own_s));
 	if (sn_verdict_barriers_s(e) >= SN_FINDING_LEAST * e->threads_s)
