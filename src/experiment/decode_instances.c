@@ -6,10 +6,11 @@
 static bool iterations_of(const struct sn_record_instances *record, uint64_t *iterations)
 {
 	uint64_t sum = record->sum;
+	uint64_t entries = sn_instances_entries(record), exits = sn_instances_exits(record);
 
-	if (record->step && record->entries == record->exits + 1)
+	if (record->step && !record->is_apart && entries == exits + 1)
 		sum += record->last_entry;
-	else if (record->step && record->entries != record->exits)
+	else if (record->step && !record->is_apart && entries != exits)
 		return false;
 	/* the least number by -1: of a damaged file only */
 	if (record->step == -1)
@@ -22,11 +23,12 @@ static bool iterations_of(const struct sn_record_instances *record, uint64_t *it
 void sn_decode_instances(struct image *image, const struct owner *owner,
 			 const struct sn_record_instances *record)
 {
+	uint64_t entries = sn_instances_entries(record), exits = sn_instances_exits(record);
 	struct sn_loop_instances instances = {
 		.thread = image->first_thread + owner->thread_index,
 		.stack = sn_decode_stack(image, record->stack, bounded(owner->base_ns)),
-		.instances = record->entries,
-		.open = record->entries > record->exits ? record->entries - record->exits : 0,
+		.instances = entries,
+		.open = entries > exits ? entries - exits : 0,
 		.timed = record->timed,
 		.left = record->left,
 		.every = record->every,
@@ -34,7 +36,7 @@ void sn_decode_instances(struct image *image, const struct owner *owner,
 
 	instances.has_iterations = iterations_of(record, &instances.iterations);
 	instances.lacks_open =
-		instances.has_iterations && record->step && record->entries > record->exits;
+		instances.has_iterations && (record->step || record->is_apart) && entries > exits;
 	if (sn_decode_thread_of(image, owner->thread_index))
 		sn_vec_push(&image->decoder->experiment->instances, instances);
 	else

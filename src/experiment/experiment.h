@@ -222,7 +222,7 @@ struct sn_loop_instances {
 	uint64_t left;	     /* of the open ones that were to be timed: they were surely left */
 	bool has_iterations; /* false: an open one hides how many there were */
 	uint64_t iterations;
-	bool lacks_open; /* iterations are without those of the one that is open */
+	bool lacks_open; /* iterations are without those of what is open */
 	uint32_t every;	 /* one in so many was to be timed; 0: found while running */
 };
 

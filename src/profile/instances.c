@@ -206,7 +206,7 @@ static void add_counts(struct sn_instances *to, const struct sn_loop_instances *
 	to->open += from->open;
 	to->iterations += from->iterations;
 	to->has_iterations &= from->has_iterations;
-	to->uncounted += from->lacks_open;
+	to->uncounted += from->lacks_open ? from->open : 0;
 	to->aborted += from->left;
 	/* of what is open, one may be at work and all others were left, if all were to be timed */
 	to->has_aborted &= !from->open || from->timed + from->left + 1 >= from->instances;

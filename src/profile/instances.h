@@ -40,7 +40,7 @@ struct sn_instances {
 	uint64_t instances, open, iterations;
 	bool has_iterations;
 	uint64_t
-		uncounted; /* open instances whose iterations are not in `iterations`: at work when the run ended */
+		uncounted; /* open instances whose iterations are not in `iterations`: at work when the run ended, or left by a handler */
 	/* open ones that longjmp, an exception or the end of a thread has left; known where each instance was to be timed,
 	 * or none is open */
 	uint64_t aborted;

@@ -212,9 +212,11 @@ const char *rw_nest_begin(struct rw_nest *nest, struct sn_rewriter *rewriter,
 		rewriter->flags_in = rw_flags_live(rewriter->structure, function, &rewriter->arena);
 		rewriter->registers_in =
 			rw_registers_live(rewriter->structure, function, &rewriter->arena);
+		rewriter->has_red_zone = rw_red_zone_is_free(rewriter, function);
 	}
 	nest->flags_in = rewriter->flags_in;
 	nest->registers_in = rewriter->registers_in;
+	nest->has_red_zone = rewriter->has_red_zone;
 	return read_nest(nest);
 }
 

@@ -175,7 +175,7 @@ uint16_t *rw_registers_live(const struct sn_structure *structure,
 
 uint16_t rw_free_registers(const struct rw_nest *nest, int32_t function_block)
 {
-	enum { USABLE = 0x0fc7 }; /* rax, rcx, rdx, rsi, rdi, r8 to r11 */
-
-	return function_block < 0 ? 0 : (uint16_t)(USABLE & ~nest->registers_in[function_block]);
+	return function_block < 0
+		       ? 0
+		       : (uint16_t)(RW_USABLE_REGISTERS & ~nest->registers_in[function_block]);
 }

@@ -55,7 +55,8 @@ size_t rw_copy_entered_ops(const struct rw_copy *copy, int32_t from_loop, int32_
 			ops[0] = (struct rw_op){ .kind = RW_ENTER,
 						 .plan_index = nest->plan_index[l],
 						 .has_variants = has_variants(copy, l),
-						 .induction = copy->inductions[l] };
+						 .induction = copy->inductions[l],
+						 .counter = copy->counters[l] };
 			count++;
 		}
 	return count;
@@ -84,6 +85,7 @@ static size_t edge_ops(const struct rw_copy *copy, const struct rw_block *from, 
 				.stack = stack_at_end(nest, from) -
 					 stack_at_header(nest, &function->loops[l]),
 				.induction = copy->inductions[l],
+				.counter = copy->counters[l],
 				.is_ahead =
 					copy->inductions[l] &&
 					copy->inductions[l]->is_ahead[nest->position[from->index]],
@@ -96,7 +98,7 @@ int32_t rw_copy_edge_label(struct rw_copy *copy, const struct rw_block *from, ui
 	const struct rw_block *into =
 		rw_block_in(copy->nest, rw_block_at(copy->nest->function, to));
 	struct rw_op ops[RW_COPY_OPS_MAX];
-	struct rw_edge_stub stub = { from ? from->index : UINT32_MAX, to, 0 };
+	struct rw_edge_stub stub = { .from = from ? from->index : UINT32_MAX, .to = to };
 
 	if (!edge_ops(copy, from, to, ops) && (into || !copy->nest->beats))
 		return into ? copy->block_label[into - copy->nest->blocks.items] : -1;
@@ -239,6 +241,84 @@ static void put_call(struct rw_copy *copy, const struct rw_insn *insn, const str
 	add_site(copy, behind_endbr(copy->nest, last->link_addr + last->length), back);
 }
 
+/* Flags that are read where an edge goes. */
+static bool needs_flags(const struct rw_copy *copy, uint64_t to)
+{
+	int32_t block = rw_block_at(copy->nest->function, to);
+
+	return block < 0 || copy->nest->flags_in[block];
+}
+
+/* The loop whose header is there counts the arrival where it is entered, if it counts arrivals at all. */
+static bool counts_arrival(const struct rw_copy *copy, struct rw_op *ops, size_t count,
+			   const struct rw_block *into, bool keeps_flags)
+{
+	const struct rw_nest *nest = copy->nest;
+	const struct sn_block *b = into ? &nest->function->blocks[into->index] : NULL;
+	struct rw_op *last = &ops[count - 1]; /* the innermost is entered last */
+
+	return !nest->beats && b && b->loop >= 0 && last->kind == RW_ENTER && !last->induction &&
+	       !last->counter && last->plan_index == nest->plan_index[b->loop] &&
+	       nest->function->loops[b->loop].header_link_addr == b->link_addr &&
+	       rw_is_one_enough(ops, count, keeps_flags);
+}
+
+static void put_stub(struct rw_copy *copy, const struct rw_edge_stub *stub, size_t next)
+{
+	const struct rw_nest *nest = copy->nest;
+	const struct rw_block *from =
+		stub->from == UINT32_MAX ? NULL : rw_block_in(nest, (int32_t)stub->from);
+	const struct rw_block *into = rw_block_in(nest, rw_block_at(nest->function, stub->to));
+	struct rw_op ops[RW_COPY_OPS_MAX];
+	size_t count = edge_ops(copy, from, stub->to, ops);
+	bool keeps_flags = needs_flags(copy, stub->to), is_counted = false;
+
+	/* the loop's instruction with the same stack pointer */
+	copy->pieces->link_addr =
+		from ? nest->insns.items[from->first_insn + from->insn_count - 1].link_addr
+		     : stub->to;
+	if (from && nest->insns.items[from->first_insn + from->insn_count - 1].stack_change)
+		copy->pieces->link_addr = stub->to;
+	rw_label_place(copy->pieces, stub->label);
+	if (count) {
+		ops[0].scratch = rw_free_registers(nest, rw_block_at(nest->function, stub->to));
+		ops[0].has_red_zone = nest->has_red_zone;
+		ops[0].counting = copy->counting;
+		is_counted = counts_arrival(copy, ops, count, into, keeps_flags);
+		ops[count - 1].counts_arrival = is_counted;
+		rw_put_ops(copy->pieces, copy->thunks, ops, count, keeps_flags);
+	}
+	if (into && next < nest->blocks.count && into == &nest->blocks.items[next] && !is_counted)
+		return;
+	if (into)
+		rw_put_jump(copy->pieces, 0,
+			    (is_counted ? copy->counted_label
+					: copy->block_label)[into - nest->blocks.items],
+			    false);
+	else
+		rw_put_jump_out(copy->pieces, stub->to);
+}
+
+/* What a loop is left by is on the way: no jump leads there, nor back if the next block follows. */
+static bool put_left_on_the_way(struct rw_copy *copy, int32_t label, size_t next)
+{
+	struct rw_edge_stub *stub = NULL;
+	struct rw_op ops[RW_COPY_OPS_MAX];
+	size_t count;
+
+	for (size_t i = 0; i < copy->stubs.count; i++)
+		if (copy->stubs.items[i].label == label)
+			stub = &copy->stubs.items[i];
+	if (copy->variant || copy->nest->beats || !stub || stub->is_put)
+		return false;
+	count = edge_ops(copy, rw_block_in(copy->nest, (int32_t)stub->from), stub->to, ops);
+	if (ops[count - 1].kind != RW_LEAVE)
+		return false;
+	stub->is_put = true;
+	put_stub(copy, stub, next);
+	return true;
+}
+
 /* What follows a block that goes on. */
 static void put_fall_through(struct rw_copy *copy, const struct rw_block *block, uint64_t to)
 {
@@ -253,6 +333,8 @@ static void put_fall_through(struct rw_copy *copy, const struct rw_block *block,
 	if (next < nest->blocks.count &&
 	    nest->function->blocks[nest->blocks.items[next].index].link_addr == to &&
 	    label == (copy->variant ? copy->variant->block_label : copy->block_label)[next])
+		return;
+	if (put_left_on_the_way(copy, label, next))
 		return;
 	rw_put_jump(copy->pieces, 0, label, true);
 }
@@ -360,8 +442,9 @@ static void put_counted(struct rw_copy *copy, const struct rw_block *block, stru
 	bool keeps_flags = copy->nest->flags_in[block->index] != 0;
 
 	copy->pieces->link_addr = copy->nest->function->blocks[block->index].link_addr;
-	if (!keeps_flags)
-		op.scratch = rw_free_registers(copy->nest, (int32_t)block->index);
+	op.scratch = rw_free_registers(copy->nest, (int32_t)block->index);
+	op.has_red_zone = copy->nest->has_red_zone;
+	op.counting = copy->counting;
 	rw_put_ops(copy->pieces, copy->thunks, &op, 1, keeps_flags);
 }
 
@@ -382,7 +465,11 @@ static void put_count(struct rw_copy *copy, const struct rw_block *block)
 		    nest->function->loops[l].header_link_addr != b->link_addr)
 			continue;
 		op.plan_index = nest->plan_index[l];
-		put_counted(copy, block, op);
+		copy->pieces->link_addr = b->link_addr;
+		if (copy->counters[l])
+			rw_put_counted_apart(copy->pieces, copy->counters[l]);
+		else
+			put_counted(copy, block, op);
 	}
 }
 
@@ -403,61 +490,6 @@ static void put_blocks(struct rw_copy *copy)
 		rw_label_place(copy->pieces, copy->counted_label[i]);
 		rw_copy_put_block(copy, block);
 	}
-}
-
-/* Flags that are read where an edge goes. */
-static bool needs_flags(const struct rw_copy *copy, uint64_t to)
-{
-	int32_t block = rw_block_at(copy->nest->function, to);
-
-	return block < 0 || copy->nest->flags_in[block];
-}
-
-/* The loop whose header is there counts the arrival where it is entered, if it counts arrivals at all. */
-static bool counts_arrival(const struct rw_copy *copy, struct rw_op *ops, size_t count,
-			   const struct rw_block *into, bool keeps_flags)
-{
-	const struct rw_nest *nest = copy->nest;
-	const struct sn_block *b = into ? &nest->function->blocks[into->index] : NULL;
-	struct rw_op *last = &ops[count - 1]; /* the innermost is entered last */
-
-	return !nest->beats && b && b->loop >= 0 && last->kind == RW_ENTER && !last->induction &&
-	       last->plan_index == nest->plan_index[b->loop] &&
-	       nest->function->loops[b->loop].header_link_addr == b->link_addr &&
-	       rw_is_one_enough(ops, count, keeps_flags);
-}
-
-static void put_stub(struct rw_copy *copy, const struct rw_edge_stub *stub)
-{
-	const struct rw_nest *nest = copy->nest;
-	const struct rw_block *from =
-		stub->from == UINT32_MAX ? NULL : rw_block_in(nest, (int32_t)stub->from);
-	const struct rw_block *into = rw_block_in(nest, rw_block_at(nest->function, stub->to));
-	struct rw_op ops[RW_COPY_OPS_MAX];
-	size_t count = edge_ops(copy, from, stub->to, ops);
-	bool keeps_flags = needs_flags(copy, stub->to), is_counted = false;
-
-	/* the loop's instruction with the same stack pointer */
-	copy->pieces->link_addr =
-		from ? nest->insns.items[from->first_insn + from->insn_count - 1].link_addr
-		     : stub->to;
-	if (from && nest->insns.items[from->first_insn + from->insn_count - 1].stack_change)
-		copy->pieces->link_addr = stub->to;
-	rw_label_place(copy->pieces, stub->label);
-	if (count) {
-		ops[0].scratch = rw_free_registers(nest, rw_block_at(nest->function, stub->to));
-		is_counted = counts_arrival(copy, ops, count, into, keeps_flags);
-		ops[count - 1].counts_arrival = is_counted;
-		rw_put_ops(copy->pieces, copy->thunks, ops, count, keeps_flags);
-	}
-	if (into)
-		rw_put_jump(copy->pieces, 0,
-			    (is_counted ? copy->counted_label
-					: copy->block_label)[into - nest->blocks.items],
-			    false);
-	else
-		rw_put_jump_out(copy->pieces, stub->to);
-	rw_put_asides(copy->pieces, copy->thunks);
 }
 
 /* The unwinder goes on in the original, where an exception is caught or something is cleaned up. */
@@ -502,6 +534,12 @@ void rw_copy_find_inductions(struct rw_copy *copy)
 		copy->inductions[l] = sn_arena_new(&copy->nest->arena, struct rw_induction);
 		*copy->inductions[l] = found;
 	}
+	copy->counters =
+		sn_arena_array(&copy->nest->arena, struct rw_counter *, function->loop_count + 1u);
+	if (copy->variants || copy->nest->beats)
+		return;
+	copy->counters = rw_counters_find(copy->nest, copy->inductions);
+	copy->counting = rw_counters_registers(copy->nest, copy->counters);
 }
 
 const char *rw_nest_copy(struct rw_nest *nest, struct rw_pieces *pieces,
@@ -526,6 +564,7 @@ const char *rw_nest_copy(struct rw_nest *nest, struct rw_pieces *pieces,
 				.counting = copy.inductions[l] ? SN_PLAN_COUNT_INDUCTION
 							       : SN_PLAN_COUNT_ARRIVALS,
 				.holds_others = rw_nest_holds_others(nest, l),
+				.is_apart = copy.counters[l] != NULL,
 			};
 	copy.block_label = sn_arena_array(&nest->arena, int32_t, nest->blocks.count + 1);
 	copy.counted_label = sn_arena_array(&nest->arena, int32_t, nest->blocks.count + 1);
@@ -543,8 +582,10 @@ const char *rw_nest_copy(struct rw_nest *nest, struct rw_pieces *pieces,
 	for (size_t i = 0; i < copy.stubs.count && !copy.why; i++) {
 		struct rw_edge_stub stub = copy.stubs.items[i];
 
-		put_stub(&copy, &stub);
+		if (!stub.is_put)
+			put_stub(&copy, &stub, SIZE_MAX);
 	}
+	rw_put_asides(pieces, thunks);
 	if (!copy.why)
 		copy.why = rw_sites_place(nest, &copy.sites, patches);
 	sn_vec_free(&copy.stubs);

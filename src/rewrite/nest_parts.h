@@ -10,6 +10,7 @@ struct rw_edge_stub {
 	uint32_t from; /* block, UINT32_MAX: the entry of the nest */
 	uint64_t to;
 	int32_t label;
+	bool is_put;
 };
 
 /* The variant of a loop that is being laid out. */
@@ -31,6 +32,8 @@ struct rw_copy {
 	int32_t *block_label;		  /* by the block's position */
 	int32_t *counted_label;		  /* likewise: behind the counts that it begins with */
 	struct rw_induction **inductions; /* by the loop's index, NULL: arrivals are counted */
+	struct rw_counter **counters;	  /* likewise, NULL: in the record */
+	uint16_t counting;		  /* registers of them */
 	SN_VEC(struct rw_edge_stub) stubs;
 	struct rw_sites sites;
 	uint32_t variants;

@@ -80,7 +80,7 @@ static void put_left(struct rw_copy *copy, const struct rw_block *from)
 
 int32_t rw_copy_left_label(struct rw_copy *copy, const struct rw_block *from, uint64_t to)
 {
-	struct rw_edge_stub stub = { from->index, to, 0 };
+	struct rw_edge_stub stub = { .from = from->index, .to = to };
 
 	for (size_t i = 0; i < copy->variant->left.count; i++)
 		if (copy->variant->left.items[i].from == stub.from &&

@@ -61,6 +61,7 @@ struct rw_nest {
 	int32_t *position;	      /* block of the function -> index in blocks, -1 */
 	const uint8_t *flags_in;      /* flags.c: block of the function -> flags that are read */
 	const uint16_t *registers_in; /* likewise: general registers */
+	bool has_red_zone;	      /* rw_red_zone_is_free */
 	const char **why_no_recorder; /* by the index of a loop; NULL: it has one, or needs none */
 	struct rw_beats *beats;	      /* NULL: loops are counted. Borrowed */
 	struct sn_arena arena;
@@ -152,6 +153,8 @@ uint8_t *rw_flags_live(const struct sn_structure *structure, const struct sn_fun
 uint16_t *rw_registers_live(const struct sn_structure *structure,
 			    const struct sn_function *function, struct sn_arena *arena);
 
+/** rax, rcx, rdx, rsi, rdi, r8 to r11: calls need not keep them. */
+enum { RW_USABLE_REGISTERS = 0x0fc7 };
 /** Registers whose value nobody needs where a block of the function (-1: none) begins, as bits. Of those that calls need not
  * keep: nobody finds a caller by them. */
 uint16_t rw_free_registers(const struct rw_nest *nest, int32_t function_block);
@@ -170,6 +173,25 @@ struct rw_induction {
 bool rw_induction_find(const struct rw_nest *nest, const struct sn_loop *loop,
 		       const struct rw_body *body, struct sn_arena *arena,
 		       struct rw_induction *out);
+
+/* ---- red_zone.c ---- */
+
+/** Nothing of the function's is below the stack pointer: there stubs may keep registers, and counts. */
+bool rw_red_zone_is_free(const struct sn_rewriter *rewriter, const struct sn_function *function);
+
+/* ---- counter.c ---- */
+
+/** Where an instance of an innermost loop that makes no calls counts its iterations; an exit adds them to the record. */
+struct rw_counter {
+	int8_t reg; /* a register that the loop leaves alone; -1: the place on the stack */
+	int8_t at; /* that place, from the stack pointer; it keeps what the register held, or the induction
+			  variable as it was at the entry */
+	bool is_saved; /* of a register: who goes on after the loop needs it */
+};
+/** For each loop of the function that is counted, NULL: it has none. Not for loops that have variants. In the nest's arena. */
+struct rw_counter **rw_counters_find(struct rw_nest *nest, struct rw_induction *const *inductions);
+/** The registers that count. */
+uint16_t rw_counters_registers(const struct rw_nest *nest, struct rw_counter *const *counters);
 
 /* ---- pieces.c ---- */
 
@@ -195,11 +217,13 @@ struct rw_piece {
 
 /** Of code that counts what is rare, and still to be put (stub_one.c). */
 struct rw_aside {
-	int32_t label, back, none; /* where it begins; goes on; goes on where nothing is counted */
+	int32_t label;		   /* where it begins */
+	int32_t again, back, none; /* where it goes on; where nothing is counted */
 	uint8_t call, reg;	   /* enum sn_plan_call; the register with the record */
-	bool is_free;		   /* which the code in front has not saved */
+	bool is_pushed;		   /* the code in front has saved something by a push */
 	bool has_induction;	   /* the call takes the induction variable, which is in: */
 	uint8_t induction;
+	bool is_counted_apart; /* the call takes 0 for it */
 	uint32_t plan_index;
 	int64_t stack; /* as in struct rw_op */
 	uint64_t link_addr;
@@ -269,8 +293,11 @@ struct rw_op {
 	uint32_t at; /* of RW_BLOCK: its executions, in the record */
 	int64_t stack; /* of RW_LEAVE: rsp there, from the header's; of beats: from what they are known by */
 	const struct rw_induction *induction; /* NULL: arrivals are counted */
+	const struct rw_counter *counter;     /* NULL: in the record */
 	bool is_ahead;			      /* of RW_LEAVE: see rw_induction */
-	uint16_t scratch; /* of the first of some: rw_free_registers where they lead to */
+	/* of the first of some: rw_free_registers where they lead to; registers that count; rw_red_zone_is_free */
+	uint16_t scratch, counting;
+	bool has_red_zone;
 };
 
 /** The functions of the runtime, for all stubs of a plan. */
@@ -280,7 +307,7 @@ struct rw_thunks {
 enum { RW_RED_ZONE_BYTES = 128 };
 /** A counter of a record, as one byte says where. */
 #define RW_AT(member) ((uint8_t)offsetof(struct sn_record_instances, member))
-_Static_assert(offsetof(struct sn_record_instances, is_open) < 128, "one byte says where");
+_Static_assert(offsetof(struct sn_record_instances, last_entry) < 128, "one byte says where");
 
 void rw_put_thunks(struct rw_pieces *pieces, struct rw_thunks *thunks);
 /** The ops in order; every register, and the flags if `keeps_flags`, are as before. */
@@ -300,6 +327,8 @@ bool rw_is_one_enough(const struct rw_op *ops, size_t count, bool keeps_flags);
 /** The ops with one register; false, and nothing is put: more are needed. */
 bool rw_put_ops_by_one(struct rw_pieces *pieces, const struct rw_op *ops, size_t count,
 		       bool keeps_flags);
+/** One arrival more, of an instance that counts them itself; at the header, where nobody reads the flags if it counts on the stack. */
+void rw_put_counted_apart(struct rw_pieces *pieces, const struct rw_counter *counter);
 /** What the ops so far have put aside. After code that goes elsewhere. */
 void rw_put_asides(struct rw_pieces *pieces, const struct rw_thunks *thunks);
 
@@ -392,6 +421,7 @@ struct sn_rewriter {
 	const struct sn_function *function;
 	uint8_t *flags_in;
 	uint16_t *registers_in;
+	bool has_red_zone;
 	struct sn_arena arena;
 };
 

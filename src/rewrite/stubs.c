@@ -173,14 +173,13 @@ static void put_variant_begin(struct rw_pieces *pieces, const struct rw_thunks *
 static void put_enter(struct rw_pieces *pieces, const struct rw_thunks *thunks,
 		      const struct rw_op *op, int32_t done, bool keeps_flags)
 {
-	RW_PUT(pieces, 0x48, 0xff, 0x41, RW_AT(entries)); /* inc */
 	if (op->induction) {
 		put_induction(pieces, op->induction->reg);
 		RW_PUT(pieces, 0x48, 0x29, 0x51, RW_AT(sum));	     /* sub [rcx], rdx */
 		RW_PUT(pieces, 0x48, 0x89, 0x51, RW_AT(last_entry)); /* mov [rcx], rdx */
 	}
-	RW_PUT(pieces, 0xff, 0x49, RW_AT(countdown)); /* dec */
-	rw_put_jump(pieces, 0x75, done, true);
+	RW_PUT(pieces, 0xff, 0x49, RW_AT(turn)); /* dec dword */
+	rw_put_jump(pieces, 0x7f, done, true);
 	if (op->induction)
 		RW_PUT(pieces, 0x48, 0x89, 0xd0); /* mov rax, rdx */
 	rw_put_stack_pointer(pieces, RDX, 0);
@@ -192,7 +191,6 @@ static void put_enter(struct rw_pieces *pieces, const struct rw_thunks *thunks,
 static void put_leave(struct rw_pieces *pieces, const struct rw_thunks *thunks,
 		      const struct rw_op *op, int32_t done)
 {
-	RW_PUT(pieces, 0x48, 0xff, 0x41, RW_AT(exits));
 	if (op->induction) {
 		put_induction(pieces, op->induction->reg);
 		if (op->is_ahead) { /* add rdx, step */
@@ -204,8 +202,8 @@ static void put_leave(struct rw_pieces *pieces, const struct rw_thunks *thunks,
 		}
 		RW_PUT(pieces, 0x48, 0x01, 0x51, RW_AT(sum)); /* add [rcx], rdx */
 	}
-	RW_PUT(pieces, 0x83, 0x79, RW_AT(is_open), 0); /* cmp */
-	rw_put_jump(pieces, 0x74, done, true);
+	RW_PUT(pieces, 0x48, 0xff, 0x41, RW_AT(exits)); /* inc: negative while one is timed */
+	rw_put_jump(pieces, 0x79, done, true);
 	rw_put_stack_pointer(pieces, RDX, op->stack);
 	rw_put_call(pieces, thunks->label[SN_PLAN_CALL_END]);
 }

@@ -439,7 +439,7 @@ static void put_notes(const struct rows *rows, const struct sn_instances *of, FI
 	if (of->uncounted)
 		fprintf(out,
 			"%s: iterations are without those of %llu instance%s that %s at work when the run "
-			"ended\n",
+			"ended, or left by a handler\n",
 			label, (unsigned long long)of->uncounted, of->uncounted == 1 ? "" : "s",
 			of->uncounted == 1 ? "was" : "were");
 	if (of->all.holds_others)

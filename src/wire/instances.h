@@ -11,22 +11,56 @@
  *  so it is true at any moment, after SIGKILL, too. */
 struct sn_record_instances {
 	struct sn_record_header header;
-	uint32_t stack;	  /* of one frame: the loop's header */
-	uint64_t entries; /* instances, those that are not over included */
-	uint64_t exits;
+	uint32_t stack; /* of one frame: the loop's header */
+	uint64_t
+		entries_near; /* instances when `turn` was set last, or some before: sn_instances_entries */
+	uint64_t turn;	/* sn_instances_turn */
+	uint64_t exits; /* with SN_INSTANCES_OPEN while one is being timed */
 	/* iterations, or steps of the induction variable (a sum in which those of instances that are
 	 * not over lack the end) */
 	uint64_t sum;
-	uint64_t last_entry; /* the induction variable when the last instance began */
-	int64_t step;	     /* of the induction variable; 0: `sum` is iterations */
-	uint32_t loop;	     /* index in the process */
-	uint32_t countdown;  /* entries until one is timed */
-	uint32_t is_open;    /* one is being timed */
-	uint32_t every;	     /* 0: found while running */
+	/* what `sum` lacks of the last instance if that has no exit: the induction variable when it began. 0 where an exit adds
+	 * all that there was */
+	uint64_t last_entry;
+	int64_t step;	/* of the induction variable; 0: `sum` is iterations */
+	uint32_t loop;	/* index in the process */
+	uint32_t every; /* 0: found while running */
+	/* 1: `sum` lacks the iterations of those that are not over, and is whole else */
+	uint32_t is_apart, reserved;
 	uint64_t open_tsc, open_sum, open_stack_pointer, open_number;
 	uint64_t timed, timed_cycles;
 	uint64_t left; /* timed ones that did not come to an exit: longjmp, exceptions */
 };
+
+/** `exits`: an instance is being timed. */
+#define SN_INSTANCES_OPEN (1ULL << 63)
+
+/** `turn`, which one instruction of an entry changes: the lower half is how many entries are left until one is timed (with a
+ *  sign: a handler's instance may come in between), the upper half what the number of entries is then, modulo 2^32. */
+static inline uint64_t sn_instances_turn(uint64_t entries, int32_t left)
+{
+	return (uint64_t)((uint32_t)entries + (uint32_t)left) << 32 | (uint32_t)left;
+}
+
+/** How many instances there were, those that are not over included. */
+static inline uint64_t sn_instances_entries(const struct sn_record_instances *record)
+{
+	uint64_t turn = record->turn;
+	uint32_t entries = (uint32_t)(turn >> 32) - (uint32_t)turn;
+
+	return record->entries_near +
+	       (uint64_t)(int64_t)(int32_t)(entries - (uint32_t)record->entries_near);
+}
+
+static inline uint64_t sn_instances_exits(const struct sn_record_instances *record)
+{
+	return record->exits & ~SN_INSTANCES_OPEN;
+}
+
+static inline int sn_instances_is_open(const struct sn_record_instances *record)
+{
+	return record->exits >> 63 != 0;
+}
 
 /** By which call path a thread came to a loop. Not every instance is looked at: one stands for all since the
  *  one before, and only of those that were looked at the time is known. */

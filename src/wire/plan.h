@@ -7,9 +7,11 @@
  * what depends on where it lies, and writes the patches. A plan belongs to the file with its
  * build-id, and is named plan.BUILDID in the launch's data folder.
  *
- * The code counts: stubs on the edges of a loop find the thread's slot table by a thread-local
- * pointer (zero: nothing is measured), the loop's record by its slot in there (zero: it is made by
- * the first call), and add to the record. Every thunk of the header calls a function of the
+ * The code counts: stubs on the edges of a loop find the thread's places by a thread-local pointer, and in there by the
+ * loop's index where its record is: its distance from a record in the thread's words. So zero is that one (SN_PLAN_WORD_NONE),
+ * whose counts are nobody's and whose turn is always due: then the first call makes one, unless nothing is
+ * measured. What needs more than one register finds the record by the slot table (zero: nothing is measured), and
+ * its slot in there (zero: there is none yet). Every thunk of the header calls a function of the
  * runtime: it gets the record, or the loop's index, in rcx and a value in rdx, and gives one in rcx.
  *
  * A loop may have variants: further copies of it. Those that run in its place (LS, FP, ARITH, DL1,
@@ -45,7 +47,7 @@
 #define SN_PLAN_MAGIC 0x4e414c50444e4f53ULL /* "SONDPLAN" */
 
 enum {
-	SN_PLAN_VERSION = 7,
+	SN_PLAN_VERSION = 8,
 	SN_PLAN_ID_MAX = 64,	  /* room for a build-id; more than SN_BUILD_ID_MAX */
 	SN_PLAN_EXPECTED_MAX = 8, /* bytes of a patch */
 	SN_PLAN_LOOPS_MAX = 4096,
@@ -98,6 +100,8 @@ enum sn_plan_thread_word {
 	SN_PLAN_WORD_ENTERED = 80,
 	SN_PLAN_WORD_LEFT = 88,
 	SN_PLAN_WORD_AHEAD = 96,
+	SN_PLAN_WORD_PLACES = 104, /* never zero */
+	SN_PLAN_WORD_NONE = 112,   /* a struct sn_record_instances */
 };
 
 /** Memory of a thread's variants, from SN_PLAN_WORD_CONTEXT on: what DL1 reads and writes instead of
@@ -151,6 +155,8 @@ struct sn_plan_loop {
 	uint32_t table,
 		table_bytes;   /* of wire/accesses.h, or a heartbeat's name: offset in the tables */
 	uint32_t holds_others; /* 1: loops within it are counted, too */
+	/* 1: an instance counts beside the record, to which its exit adds all that there was */
+	uint32_t is_apart, reserved;
 	/* of a loop whose arrivals are counted: what a register moves by an iteration as long as no function is called, so that ORIG
 	 * and PF count nothing; 0: they do */
 	int64_t clean_step;
@@ -176,6 +182,7 @@ enum sn_plan_relocation_kind {
 			   sn_plan_thread_word */
 	SN_PLAN_SLOT,	/* offset of the loop's slot in that table; addend: the loop's index */
 	SN_PLAN_INDEX,	/* the loop's index in the process; addend: in this plan */
+	SN_PLAN_PLACE,	/* offset of the loop's place in the thread's places; addend: as of SLOT */
 	SN_PLAN_RELOCATION_KINDS,
 };
 
@@ -215,7 +222,7 @@ struct sn_plan_slot {
 };
 
 _Static_assert(sizeof(struct sn_plan_header) == 160, "no padding in a plan");
-_Static_assert(sizeof(struct sn_plan_loop) == 88, "no padding in a plan");
+_Static_assert(sizeof(struct sn_plan_loop) == 96, "no padding in a plan");
 _Static_assert(sizeof(struct sn_plan_patch) == 24, "no padding in a plan");
 _Static_assert(sizeof(struct sn_plan_map) == 16, "no padding in a plan");
 
@@ -269,7 +276,7 @@ static inline int sn_plan_parts_fit(const struct sn_plan *plan)
 		    relocation->offset > header->code_bytes ||
 		    header->code_bytes - relocation->offset < 4)
 			return 0;
-		if ((relocation->kind == SN_PLAN_SLOT || relocation->kind == SN_PLAN_INDEX) &&
+		if (relocation->kind >= SN_PLAN_SLOT &&
 		    (uint64_t)relocation->addend >= header->loop_count)
 			return 0;
 	}

@@ -176,6 +176,38 @@ text = t.run('show', 'instances', 'x-ranges').stdout
 t.check(row.get('open') == 1 and row.get('iterations') != 0, 'nobody says that an instance that has not ended had no iterations', row)
 t.check('are without those of 1 instance that was at work' in text or row.get('iterations'), 'and that they are not known is said', row, text)
 
+# a handler's longjmp leaves a loop that counts until its exit
+with open('faults.c', 'w') as out:
+    out.write(r"""
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static sigjmp_buf back;
+static void handler(int s) { (void)s; siglongjmp(back, 1); }
+__attribute__((noinline, noclone, noipa)) int find(const char *s, char c) { int i = 0; while (s[i] != c) i++; return i; }
+int main(void)
+{
+	long page = sysconf(_SC_PAGESIZE), faults = 0, found = 0;
+	char *two = mmap(0, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	mprotect(two + page, page, PROT_NONE);
+	memset(two, 'a', page);
+	two[100] = 't';
+	signal(SIGSEGV, handler);
+	for (volatile int r = 0; r < 3000; r++) {
+		found += find(two, 't');
+		if (!sigsetjmp(back, 1)) found += find(two + 200, 't'); else faults++;
+	}
+	printf("%ld %ld\n", faults, found);
+}
+""")
+app = t.compile(os.path.abspath('faults.c'), '-O1', '-g', output='./faults')
+row = counted('faults', app).get('find', [{}])[0]
+t.equal((row.get('instances'), row.get('open'), row.get('iterations')), (6000, 3000, 300000), 'of instances that a fault ends, others keep their iterations')
+t.check('without those of 3000 instances that were at work when the run ended, or left by a handler' in t.run('show', 'instances', 'x-faults').stdout, 'and it is said that these have none')
+
 # libraries that come later: before their constructors, while other threads work, and again
 with open('late_library.c', 'w') as out:
     out.write(r'''
@@ -234,10 +266,12 @@ THREADS = r'''
 #include <unistd.h>
 #define KEPT __attribute__((noinline, noclone, noipa))
 KEPT long sum(const long *a, long n) { long s = 0; for (long i = 0; i < n; i++) s += a[i]; return s; }
+KEPT int find(const char *s, char c) { int i = 0; while (s[i] && s[i] != c) i++; return i; }
 static long data[1000];
+static const char text[] = "aaaaaaaaaaaaaaaaaaat";
 static volatile long handled;
-static void handler(int s) { (void)s; handled += sum(data, 10); }
-static void *work(void *x) { long s = 0; for (int r = 0; r < 5000; r++) s += sum(data, 1000); *(long *)x = s; return x; }
+static void handler(int s) { (void)s; handled += sum(data, 10) + find(text, 't') - 19; }
+static void *work(void *x) { long s = 0; for (int r = 0; r < 5000; r++) s += sum(data, 1000) + find(text, 't'); *(long *)x = s; return x; }
 int main(void)
 {
 	pthread_t threads[8];
@@ -276,6 +310,9 @@ for rate in ('1000', '20000'):
     want = 40000 + 100 + (handled[-1] if handled else 0)
     t.check(row and want - 9 <= row['instances'] <= want, f'all instances of 8 threads, a child and handlers are counted at {rate} Hz',
             row.get('instances'), want)
+    row = loops('threads' + rate).get('find', [{}])[0]
+    t.check(row and want - 109 <= row['instances'] <= want - 100 and row['iterations'] == 19 * row['instances'],
+            f'and those of a loop that counts in a register, with their iterations, at {rate} Hz', row, want - 100)
     stacks = t.show('samples', '--all', experiment='threads' + rate)['rows']
     in_sum = [r for r in stacks if 'sum' in str(r.get('function', ''))]
     user = [r for r in stacks if r['observation'] and not r['in_kernel']]

@@ -20,11 +20,15 @@ enum {
 	LOOKS_ENOUGH =
 		1000, /* for counts by call path within some percent; more come as cheap as that */
 	EVERY_MAX = 1 << 16,
+	LEFT_MAX = 1 << 30, /* entries until one is timed */
 	LONG_LOOKS = 16,    /* as long as so many usual ones */
 	LOOK_CYCLES = 1000, /* for a call path, until it is known better */
 };
 
-__thread struct sn_patch_words sn_patch_words __attribute__((tls_model("initial-exec")));
+uint64_t sn_patch_no_places[SN_PLAN_LOOPS_MAX];
+__thread struct sn_patch_words sn_patch_words __attribute__((tls_model("initial-exec"))) = {
+	.places = sn_patch_no_places,
+};
 
 int64_t sn_patch_now_ns(void)
 {
@@ -91,9 +95,10 @@ static struct sn_record_instances *new_instances(struct sn_thread *self,
 
 	if (record) {
 		record->step = loop->step;
+		record->is_apart = loop->is_apart;
 		record->loop = index;
 		record->every = sn_patches.every;
-		record->countdown = 1;
+		record->turn = sn_instances_turn(0, 1);
 	}
 	return record;
 }
@@ -103,8 +108,10 @@ uint64_t sn_patch_first(uint64_t loop)
 	struct sn_thread *self = sn_self;
 	void *record;
 
-	if (!self || !sn_is_active() || sn_state->is_sealed)
+	if (!self || !sn_patch_words.table || !sn_is_active() || sn_state->is_sealed) {
+		sn_patch_words.none.turn = INT32_MAX; /* it is not asked for each instance */
 		return 0;
+	}
 	if (!sn_enter(self)) {
 		if (!sn_patches.loops[loop]
 			     .has_blocks) /* of functions our own calls do not count */
@@ -115,8 +122,10 @@ uint64_t sn_patch_first(uint64_t loop)
 		record = new_blocks(self, &sn_patches.loops[loop], (uint32_t)loop);
 	else
 		record = new_instances(self, &sn_patches.loops[loop], (uint32_t)loop);
-	if (record)
+	if (record) {
+		sn_patch_words.places[loop] = (uint64_t)record - (uint64_t)&sn_patch_words.none;
 		sn_patch_words.table[loop].record = (uint64_t)record;
+	}
 	sn_leave(self);
 	return (uint64_t)record;
 }
@@ -176,6 +185,27 @@ static uint32_t next_countdown(const struct sn_record_instances *record)
 	uint64_t mean = parts_of(record);
 
 	return table ? spread(&table[record->loop], mean) : (uint32_t)mean;
+}
+
+/* More entries until the next is timed: in one step, as of a handler's instance that comes in between none may be lost. */
+static void set_turn(struct sn_record_instances *record, uint32_t left)
+{
+	uint64_t entries = sn_instances_entries(record), old = record->turn, turn;
+
+	do
+		turn = sn_instances_turn((old >> 32) - (uint32_t)old,
+					 (int32_t)(left < LEFT_MAX ? left : LEFT_MAX));
+	while (!__atomic_compare_exchange_n(&record->turn, &old, turn, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED));
+	record->entries_near = entries;
+}
+
+static void set_open(struct sn_record_instances *record, bool is_open)
+{
+	if (is_open)
+		__asm__ volatile("btsq $63, %0" : "+m"(record->exits) : : "cc", "memory");
+	else
+		__asm__ volatile("btrq $63, %0" : "+m"(record->exits) : : "cc", "memory");
 }
 
 /* ---- call paths ---- */
@@ -267,7 +297,7 @@ static struct sn_record_caller *note_caller(struct sn_record_instances *record,
 	struct sn_caller_context *context = sn_patch_words.callers;
 	struct sn_plan_slot *slot = &sn_patch_words.table[record->loop];
 	struct sn_record_caller *caller;
-	uint64_t entries = record->entries;
+	uint64_t entries = sn_instances_entries(record);
 
 	if (!context || !sn_patch_words.table || !sn_self || sn_state->is_sealed ||
 	    !sn_is_active() || sn_is_paused() ||
@@ -335,11 +365,11 @@ uint64_t sn_patch_begin_from(struct sn_record_instances *record, uint64_t stack_
 	if (kept)
 		caller = note_caller(record, stack_pointer, kept);
 	/* a loop without variants of its own is timed as if there were none */
-	record->countdown = sn_patches.loops[record->loop].recorder ? sn_trace_countdown(record)
-			    : sn_patches.has_variants && !sn_variant_is_off(record)
-				    ? sn_variant_countdown(record)
-				    : next_countdown(record);
-	if (record->is_open) {
+	set_turn(record, sn_patches.loops[record->loop].recorder ? sn_trace_countdown(record)
+			 : sn_patches.has_variants && !sn_variant_is_off(record)
+				 ? sn_variant_countdown(record)
+				 : next_countdown(record));
+	if (sn_instances_is_open(record)) {
 		if (stack_pointer < record->open_stack_pointer) {
 			inner_begin(record, stack_pointer, caller, entry);
 			return 0;
@@ -351,9 +381,9 @@ uint64_t sn_patch_begin_from(struct sn_record_instances *record, uint64_t stack_
 		sn_patch_words.table[record->loop].inner_stack_pointer = 0;
 	record->open_stack_pointer = stack_pointer;
 	/* from here on a handler's instance of this loop is counted and no more */
-	record->is_open = 1;
+	set_open(record, true);
 	atomic_signal_fence(memory_order_seq_cst);
-	record->open_number = record->entries - 1;
+	record->open_number = sn_instances_entries(record) - 1;
 	record->open_sum = record->step ? record->sum + entry : record->sum;
 	if (kept && sn_patch_words.table)
 		sn_patch_words.table[record->loop].caller = (uint64_t)caller;
@@ -472,7 +502,7 @@ static void end_instance(struct sn_record_instances *record, uint64_t tsc, uint6
 		caller->iterations += iterations;
 		caller->cycles += cycles;
 	}
-	holds_others = record->entries - 1 != record->open_number;
+	holds_others = sn_instances_entries(record) - 1 != record->open_number;
 	bucket = bucket_of(self, record, exponent);
 	if (bucket) {
 		sn_patch_keep(&bucket->bucket, record->open_number,
@@ -496,5 +526,5 @@ void sn_patch_end(struct sn_record_instances *record, uint64_t stack_pointer)
 	end_instance(record, tsc, cpu);
 	/* not before: a handler's instance of this loop would begin anew what is read here */
 	atomic_signal_fence(memory_order_seq_cst);
-	record->is_open = 0;
+	set_open(record, false);
 }

@@ -26,6 +26,7 @@ struct sn_patched_loop {
 	int64_t clean_step;		     /* but not in ORIG and PF (wire/plan.h) */
 	uint32_t stack;			     /* of the header, in this image's file */
 	uint32_t guarded;		     /* bits of variants */
+	bool is_apart;			     /* see struct sn_plan_loop */
 	bool holds_others;		     /* loops within it are counted, too */
 	bool has_blocks;		     /* it is some blocks of a function, in `table` */
 	uint64_t variants[SN_VARIANT_CODES]; /* where they begin; 0: there is none */
@@ -74,12 +75,17 @@ struct sn_patch_words {
 	uint64_t trace_next, trace_units, trace_saved[2];
 	uint64_t visits;
 	uint64_t entered, left, ahead;
+	uint64_t *places; /* by the loop's index: record, less `none` */
+	struct sn_record_instances none;
 	/* not read by copies */
 	struct sn_trace_context *traces;   /* NULL: nothing is recorded */
 	struct sn_caller_context *callers; /* NULL: no call paths */
 };
 _Static_assert(offsetof(struct sn_patch_words, visits) == SN_PLAN_WORD_VISITS, "as planned");
 _Static_assert(offsetof(struct sn_patch_words, ahead) == SN_PLAN_WORD_AHEAD, "as planned");
+_Static_assert(offsetof(struct sn_patch_words, none) == SN_PLAN_WORD_NONE, "as planned");
+/** Places of threads that measure nothing: all zero. */
+extern uint64_t sn_patch_no_places[SN_PLAN_LOOPS_MAX];
 extern __thread struct sn_patch_words sn_patch_words __attribute__((tls_model("initial-exec")));
 
 /* setup_patch.c */

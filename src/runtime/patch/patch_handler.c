@@ -11,17 +11,21 @@ struct sn_patches sn_patches;
 /* Of a thread's block; the next thread that has the block uses it again. */
 struct scratch {
 	struct sn_plan_slot *table;
+	uint64_t *places;
 	struct sn_variant_context *context;
 	struct sn_trace_context *traces;
 	struct sn_caller_context *callers;
 };
 
-static void clear_table(struct sn_plan_slot *table)
+static void clear_table(const struct scratch *scratch)
 {
+	struct sn_plan_slot *table = scratch->table;
+
 	for (uint32_t i = 0; i < sn_patches.loop_count; i++) {
 		if (!table[i].record)
 			continue;
 		table[i].record = 0;
+		scratch->places[i] = 0;
 		for (uint32_t b = 0; b < SN_PLAN_BUCKETS; b++)
 			table[i].buckets[b] = 0;
 		table[i].caller = table[i].caller_entries = 0;
@@ -61,7 +65,7 @@ static void begin_thread(struct sn_thread *thread, enum sn_thread_origin origin)
 	if (!sn_patches.capacity || sn_state->is_sealed)
 		return;
 	if (scratch->table)
-		clear_table(scratch->table);
+		clear_table(scratch);
 	if (scratch->context)
 		clear_context(scratch->context);
 	if (scratch->traces)
@@ -81,9 +85,13 @@ static bool resume(struct sn_thread *thread)
 
 	if (!sn_patches.capacity || thread != sn_self)
 		return true;
-	if (!scratch->table && !sn_state->is_sealed)
-		scratch->table = sn_pages_wiped_in_children(sn_patches.capacity *
-							    sizeof(struct sn_plan_slot));
+	if (!scratch->table && !sn_state->is_sealed) {
+		scratch->places =
+			sn_pages_wiped_in_children(sn_patches.capacity * sizeof(*scratch->places));
+		if (scratch->places)
+			scratch->table = sn_pages_wiped_in_children(sn_patches.capacity *
+								    sizeof(struct sn_plan_slot));
+	}
 	if (sn_patches.has_variants && !scratch->context && !sn_state->is_sealed)
 		scratch->context = sn_pages_wiped_in_children(context_bytes());
 	if (scratch->context && !scratch->context->save_mask)
@@ -99,14 +107,19 @@ static bool resume(struct sn_thread *thread)
 	sn_patch_words.callers = scratch->callers;
 	sn_patch_words.context = scratch->context;
 	sn_patch_words.traces = scratch->traces;
+	sn_patch_words.none.turn = 0;
+	if (scratch->table)
+		sn_patch_words.places = scratch->places;
 	sn_patch_words.table = scratch->table;
 	return true;
 }
 
 static void pause_thread(struct sn_thread *thread)
 {
-	if (thread == sn_self)
+	if (thread == sn_self) {
 		sn_patch_words.table = NULL;
+		sn_patch_words.places = sn_patch_no_places;
+	}
 }
 
 /* In each image's file the headers' stacks have ids of their own. */
@@ -127,6 +140,7 @@ static bool install(enum sn_data_origin origin)
 		struct scratch *scratch = sn_thread_scratch(sn_self, &sn_patch_collector);
 
 		scratch->table = NULL; /* the parent's, or none */
+		scratch->places = NULL;
 		scratch->context = NULL;
 		scratch->traces = NULL;
 		scratch->callers = NULL;

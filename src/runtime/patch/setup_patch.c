@@ -112,6 +112,7 @@ static void note_module(const struct sn_place *module)
 			.step = from->counting == SN_PLAN_COUNT_INDUCTION ? from->step : 0,
 			.guarded = from->guarded,
 			.clean_step = from->clean_step,
+			.is_apart = from->is_apart != 0,
 			.holds_others = from->holds_others != 0,
 			.has_blocks = from->counting == SN_PLAN_COUNT_BLOCKS,
 			.recorder = from->recorder ? module->code + from->recorder : 0,
@@ -243,7 +244,7 @@ static void patch_modules(void)
 /* What timing adds to an instance: the least of some. */
 static void measure_timing(void)
 {
-	struct sn_record_instances record = { .entries = 1 };
+	struct sn_record_instances record = { .turn = sn_instances_turn(1, 0) };
 	uint64_t least = UINT64_MAX;
 
 	for (int i = 0; i < 64; i++) {

@@ -151,6 +151,8 @@ static bool relocate(const struct sn_place *module, const struct sn_place_calls 
 			value += first_loop;
 		if (relocation->kind == SN_PLAN_SLOT)
 			value *= (int64_t)sizeof(struct sn_plan_slot);
+		else if (relocation->kind == SN_PLAN_PLACE)
+			value *= (int64_t)sizeof(uint64_t);
 		field = (int32_t)value;
 		if (field != value)
 			return false;

@@ -75,11 +75,11 @@ uint32_t sn_trace_countdown(const struct sn_record_instances *record)
 		return COUNTDOWN_OVER;
 	if (record->every)
 		return record->every;
-	if (!context || !record->entries)
+	if (!context || !sn_instances_entries(record))
 		return 1;
 	note_work(context);
 	due = due_cycles(context);
-	mean = context->worked_cycles / record->entries + 1;
+	mean = context->worked_cycles / sn_instances_entries(record) + 1;
 	wait = due / mean + 1;
 	return wait > COUNTDOWN_MAX ? COUNTDOWN_MAX : (uint32_t)wait;
 }
@@ -241,7 +241,8 @@ void sn_trace_begin(struct sn_record_instances *record, uint64_t stack_pointer)
 	context->pending = NULL;
 	if (context->open) {
 		/* by a handler, while the copy runs that records */
-		if (context->open->is_open && stack_pointer < context->open_stack_pointer)
+		if (sn_instances_is_open(context->open) &&
+		    stack_pointer < context->open_stack_pointer)
 			return;
 		context->is_cut = 1;
 		close_window(context);

@@ -133,7 +133,8 @@ bool sn_variant_is_off(const struct sn_record_instances *record)
 	struct sn_variant_context *context = sn_patch_words.context;
 
 	return !sn_patches.loops[record->loop].variants[SN_VARIANT_ORIG] ||
-	       (context && sn_variant_loops(context)[record->loop].away_until > record->entries);
+	       (context &&
+		sn_variant_loops(context)[record->loop].away_until > sn_instances_entries(record));
 }
 
 static uint64_t mean_of(const struct sn_variant_loop *state)
@@ -247,7 +248,7 @@ static uint32_t own_wait(const struct sn_record_instances *record)
 	mean = mean_of(state);
 	/* until the loop has worked so much that what was spent is in its budget */
 	due = (state->spent_cycles + mean + SAMPLE_CYCLES) / sn_patches.budget_percent * PERCENT;
-	done = record->entries * mean;
+	done = sn_instances_entries(record) * mean;
 	if (!state->orig_count || done >= due)
 		return 1;
 	wait = (due - done) / mean + 1;
@@ -450,10 +451,11 @@ uint64_t sn_variant_begin(struct sn_record_instances *record, uint64_t stack_poi
 	if (!sn_self || sn_state->is_sealed || !sn_is_active() || sn_is_paused())
 		return 0;
 	/* it may be the only one, in which the loops within have all their instances */
-	if ((loop->holds_others && record->entries == 1) || !is_ours(loop))
+	if ((loop->holds_others && sn_instances_entries(record) == 1) || !is_ours(loop))
 		return 0;
 	/* a handler that came while a loop is timed in a copy that counts nothing else */
-	if (context->open && context->open->is_open && stack_pointer < context->open_stack_pointer)
+	if (context->open && sn_instances_is_open(context->open) &&
+	    stack_pointer < context->open_stack_pointer)
 		return 0;
 	context->open = NULL;
 	variant = is_of_all ? variant_of_turn(record, state->turn - 1)
@@ -532,7 +534,7 @@ static void note_call(struct sn_variant_loop *state, const struct sn_record_inst
 	state->is_called = 1;
 	state->called[variant]++;
 	if (++state->called_in_a_row >= CALLED_LEAST)
-		stay_away(state, record->entries);
+		stay_away(state, sn_instances_entries(record));
 	if (is_in_place(variant) && state->called[variant] >= CALLED_LEAST &&
 	    state->called[variant] / CALLED_TIMES > state->ended[variant])
 		state->is_disabled |= (uint16_t)(1u << variant);

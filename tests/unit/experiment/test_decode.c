@@ -110,12 +110,46 @@ static void write_instances(struct sn_writer *writer, int64_t step, uint64_t exi
 	*record =
 		(struct sn_record_instances){ .header = { SN_RECORD_INSTANCES, 0, sizeof(*record) },
 					      .stack = 2,
-					      .entries = 10,
+					      .entries_near = 5,
+					      .turn = sn_instances_turn(10, 7),
 					      .exits = exits,
 					      .step = step,
 					      .sum = sum,
 					      .last_entry = 800 };
 	sn_writer_commit(writer, sizeof(*record));
+}
+
+static void write_instances_apart(struct sn_writer *writer, int64_t step, uint64_t exits,
+				  uint64_t sum)
+{
+	struct sn_record_instances *record = sn_writer_reserve(writer, sizeof(*record), T0 + 70);
+
+	*record = (struct sn_record_instances){
+		.header = { SN_RECORD_INSTANCES, 0, sizeof(*record) },
+		.stack = 2,
+		.entries_near = 10,
+		.turn = sn_instances_turn(10, -1),
+		.exits = exits,
+		.step = step,
+		.sum = sum,
+		.is_apart = 1,
+	};
+	sn_writer_commit(writer, sizeof(*record));
+}
+
+TEST(entries_are_told_by_their_lower_bits_and_a_number_near)
+{
+	const uint64_t entries[] = { 0, 1, 0xffffffff, 0x100000000, 0x17fffffff, 0x123456789abc };
+
+	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++)
+		for (int32_t left = -3; left < 100000; left += left < 3 ? 1 : 7777) {
+			struct sn_record_instances record = {
+				.entries_near = entries[i] > 5000 ? entries[i] - 5000 : 0,
+				.turn = sn_instances_turn(entries[i], left),
+			};
+
+			CHECK(sn_instances_entries(&record) == entries[i]);
+		}
 }
 
 static void write_bucket(struct sn_writer *writer, uint32_t samples)
@@ -380,15 +414,20 @@ TEST(iterations_follow_from_the_sum)
 	write_instances(&a, -8, 10, (uint64_t)-80);
 	write_instances(&a, 8, 9, 160 - 800);
 	write_instances(&a, 8, 7, 160);
+	write_instances_apart(&a, 8, 7, 160);
+	write_instances_apart(&a, 0, 7 | SN_INSTANCES_OPEN, 160);
 	write_bucket(&a, 1);
 	write_bucket(&a, SN_BUCKET_SAMPLES + 1); /* damaged */
 	e = decoded(w.file.base, w.length);
-	REQUIRE(e->instances.count == 4);
+	REQUIRE(e->instances.count == 6);
 	i = e->instances.items;
 	CHECK(i[0].has_iterations && i[0].iterations == 1234 && !i[0].open);
 	CHECK(i[1].has_iterations && i[1].iterations == 10);
 	CHECK(i[2].has_iterations && i[2].iterations == 20 && i[2].open == 1);
 	CHECK(!i[3].has_iterations && i[3].open == 3 && i[3].instances == 10);
+	CHECK(i[2].lacks_open && !i[0].lacks_open);
+	CHECK(i[4].has_iterations && i[4].iterations == 20 && i[4].open == 3 && i[4].lacks_open);
+	CHECK(i[5].has_iterations && i[5].iterations == 160 && i[5].open == 3 && i[5].lacks_open);
 	CHECK_INT(e->stacks.items[i[0].stack].frames[0].link_addr, 0x500);
 	REQUIRE(e->buckets.count == 1);
 	b = e->buckets.items;

@@ -30,6 +30,35 @@ ASSEMBLED("frees_later", "1: mov (%rdi), %rdi\ntest %rdi, %rdi\nje 2f\nmov (%rdi
 			 "add %rax, %rcx\njmp 1b\n2: xor %eax, %eax\nret");
 ASSEMBLED("frees_no_more", "1: mov (%rdi), %rdi\ntest %rdi, %rdi\nje 2f\nmov (%rdi), %rax\n"
 			   "add %rax, %rcx\njmp 1b\n2: cmp %esi, %ecx\nret");
+/* who has data below the stack pointer: by a displacement; by a copy of the pointer; by a frame pointer */
+#define LIST_LOOP "1: mov (%rdi), %rdi\ntest %rdi, %rdi\njne 1b\n"
+ASSEMBLED("below", "mov %rsi, -16(%rsp)\n" LIST_LOOP "cmp -16(%rsp), %rdi\nret");
+ASSEMBLED("below_by_index", "mov %rsi, (%rsp,%rdx,8)\n" LIST_LOOP "cmp (%rsp,%rdx,8), %rdi\nret");
+ASSEMBLED("below_by_copy",
+	  "mov %rsp, %rdx\nmov %rsi, -16(%rdx)\n" LIST_LOOP "cmp -16(%rdx), %rdi\nret");
+ASSEMBLED("below_by_address",
+	  "lea 8(%rsp), %rdx\nmov %rsi, -24(%rdx)\n" LIST_LOOP "cmp -24(%rdx), %rdi\nret");
+ASSEMBLED("below_by_exchange",
+	  "xchg %rsp, %rdx\nxchg %rdx, %rsp\n" LIST_LOOP "cmp %rsi, %rdi\nret");
+ASSEMBLED("below_by_frame", "push %rbp\nmov %rsp, %rbp\nmov %rsi, -16(%rbp)\n" LIST_LOOP
+			    "cmp -16(%rbp), %rdi\npop %rbp\nret");
+ASSEMBLED("below_by_frame_in_part",
+	  "push %rbp\nmov %rsp, %rbp\nsub $8, %rsp\n"
+	  "mov %rsi, -16(%rbp)\n" LIST_LOOP "cmp -16(%rbp), %rdi\nleave\nret");
+ASSEMBLED("in_frame", "push %rbp\nmov %rsp, %rbp\npush %rbx\nsub $8, %rsp\nmov %rsi, -16(%rbp)\n"
+		      "call plain\n" LIST_LOOP "cmp -16(%rbp), %rdi\npop %rdx\npop %rbx\n"
+		      "pop %rbp\nret");
+ASSEMBLED("above", "sub $24, %rsp\nmov %rsi, 8(%rsp)\n" LIST_LOOP
+		   "cmp 8(%rsp), %rdi\nlea 24(%rsp), %rsp\nret");
+ASSEMBLED("above_by_address", "sub $24, %rsp\nlea 8(%rsp), %rdi\ncall plain\n" LIST_LOOP
+			      "cmp %rsi, %rdi\nadd $24, %rsp\nret");
+/* another function goes on in it, that may have data there */
+ASSEMBLED("gone_on_in", LIST_LOOP "cmp %rsi, %rdi\nret\n"
+				  ".globl gone_on_in_at\n"
+				  "gone_on_in_at: mov %rdi, %rax\nret");
+ASSEMBLED("goes_on_in", "mov %rsi, -16(%rsp)\njmp gone_on_in_at");
+ASSEMBLED("uses_all", "1: mov (%rdi), %rdi\nadd %rax, %rcx\nadd %rdx, %rsi\nadd %r8, %r9\n"
+		      "add %r10, %r11\ntest %rdi, %rdi\njne 1b\ncmp %rsi, %rdi\nret");
 /* two entries */
 ASSEMBLED("irreducible", "test %edi, %edi\n"
 			 "je 2f\n"
@@ -254,41 +283,93 @@ TEST(the_register_that_counts_is_found)
 	sn_text_free(&bytes);
 }
 
-/* Counts at the entry, header and exit that save rax before they load the thread's table. */
-static void check_saved(const char *name, unsigned saved)
+static unsigned found_in(const struct sn_plan *plan, const void *bytes, size_t length)
 {
-	static const uint8_t save[] = { 0x50, 0x64, 0x48, 0x8b, 0x04, 0x25 };
-	struct sn_text bytes = { 0 };
-	struct sn_plan plan = plan_of(name, &bytes);
 	unsigned found = 0;
 
-	for (size_t i = 0; i + sizeof(save) <= plan.header->code_bytes; i++)
-		found += !memcmp(plan.code + i, save, sizeof(save));
+	for (size_t i = 0; i + length <= plan->header->code_bytes; i++)
+		found += !memcmp(plan->code + i, bytes, length);
+	return found;
+}
+
+/* Counts at the entry and exit that save rax below the stack pointer; `pushed`: at those, and at the header,
+ * by a push before they load the thread's places. */
+static void check_saved(const char *name, unsigned saved, unsigned pushed)
+{
+	static const uint8_t save[] = { 0x48, 0x89, 0x44, 0x24, 0xf8 };
+	static const uint8_t push[] = { 0x50, 0x64, 0x48, 0x8b, 0x04, 0x25 };
+	struct sn_text bytes = { 0 };
+	struct sn_plan plan = plan_of(name, &bytes);
+
 	CHECK_INT(plan.loops[0].counting, SN_PLAN_COUNT_ARRIVALS);
-	CHECK_INT(found, saved);
+	CHECK_INT(found_in(&plan, save, sizeof(save)), saved);
+	CHECK_INT(found_in(&plan, push, sizeof(push)), pushed);
 	sn_text_free(&bytes);
 }
 
 TEST(a_free_register_is_not_saved)
 {
-	check_saved("frees_one", 0);
-	check_saved("frees_none", 3);
-	check_saved("frees_part", 3);
-	check_saved("frees_later", 0);
-	check_saved("frees_no_more", 3);
+	check_saved("frees_one", 1, 0); /* at the exit: rdx has counted */
+	check_saved("frees_none", 2, 0);
+	check_saved("frees_part", 2, 0);
+	check_saved("frees_later", 0, 0);
+	check_saved("frees_no_more", 2, 0);
+}
+
+TEST(registers_are_pushed_where_a_function_has_data_below_the_stack_pointer)
+{
+	check_saved("below", 0, 3);
+	check_saved("below_by_index", 0, 3);
+	check_saved("below_by_copy", 0, 3);
+	check_saved("below_by_address", 0, 3);
+	check_saved("below_by_exchange", 0, 3);
+	check_saved("below_by_frame", 0, 3);
+	check_saved("below_by_frame_in_part", 0, 3);
+	check_saved("gone_on_in", 0, 3);
+	check_saved("in_frame", 2, 0);
+	check_saved("above", 2, 0);
+	check_saved("above_by_address", 2, 0);
+}
+
+TEST(iterations_are_counted_in_a_register_that_the_loop_leaves_alone)
+{
+	static const uint8_t save[] = { 0x4c, 0x89, 0x5c, 0x24, 0xe0 };	   /* mov [rsp-32], r11 */
+	static const uint8_t zero[] = { 0x45, 0x31, 0xdb };		   /* xor r11d, r11d */
+	static const uint8_t count[] = { 0x4d, 0x8d, 0x5b, 1 };		   /* lea r11, [r11+1] */
+	static const uint8_t restore[] = { 0x4c, 0x8b, 0x5c, 0x24, 0xe0 }; /* mov r11, [rsp-32] */
+	struct sn_text bytes = { 0 };
+	struct sn_plan plan = plan_of("frees_none", &bytes);
+
+	CHECK_INT(found_in(&plan, save, sizeof(save)), 1);
+	CHECK_INT(found_in(&plan, zero, sizeof(zero)), 1);
+	CHECK_INT(found_in(&plan, count, sizeof(count)), 1);
+	CHECK_INT(found_in(&plan, restore, sizeof(restore)), 1);
+	sn_text_free(&bytes);
+	plan = plan_of("with_call", &bytes);
+	CHECK_INT(found_in(&plan, count, sizeof(count)), 0);
+	sn_text_free(&bytes);
+}
+
+TEST(iterations_are_counted_on_the_stack_where_the_loop_uses_all_registers)
+{
+	static const uint8_t count[] = { 0x48, 0xff, 0x44, 0x24, 0xe0 }; /* inc qword [rsp-32] */
+	struct sn_text bytes = { 0 };
+	struct sn_plan plan = plan_of("uses_all", &bytes);
+
+	CHECK_INT(plan.loops[0].counting, SN_PLAN_COUNT_ARRIVALS);
+	CHECK_INT(found_in(&plan, count, sizeof(count)), 1);
+	sn_text_free(&bytes);
 }
 
 TEST(the_register_that_counts_is_not_the_one_that_is_saved)
 {
-	/* push rcx, mov rcx, fs:[...] */
-	static const uint8_t save[] = { 0x51, 0x64, 0x48, 0x8b, 0x0c, 0x25 };
+	static const uint8_t save_rax[] = { 0x48, 0x89, 0x44, 0x24, 0xf8 };
+	static const uint8_t keep[] = { 0x48, 0x89, 0x44, 0x24, 0xe0 }; /* mov [rsp-32], rax */
 	struct sn_text bytes = { 0 };
 	struct sn_plan plan = plan_of("plain", &bytes);
-	unsigned found = 0;
 
-	for (size_t i = 0; i + sizeof(save) <= plan.header->code_bytes; i++)
-		found += !memcmp(plan.code + i, save, sizeof(save));
-	CHECK_INT(found, 1); /* at the entry; at the exit the flags are saved by way of rax */
+	CHECK_INT(found_in(&plan, save_rax, sizeof(save_rax)), 0);
+	CHECK_INT(found_in(&plan, keep, sizeof(keep)), 1);
 	sn_text_free(&bytes);
 }
 
