@@ -10,15 +10,59 @@
 #include "base/alloc.h"
 #include "base/stats.h"
 
-double sn_largest_of(const double *values, size_t count, double noise)
+/* The chance that a standard normal lies below. */
+static double normal_below(double z)
+{
+	return 0.5 * erfc(-z * M_SQRT1_2);
+}
+
+/* How far a value is drawn to the mean at most, in deviations of its error. A mean of many says little of one
+ * that stands out (the limited translation of Efron and Morris 1972). */
+static const double FARTHEST = 1.5;
+
+static double limited(double value, double most)
+{
+	return fmin(fmax(value, -most), most);
+}
+
+/* How far the largest of `count` normals with these means and the deviation `noise` lies above the largest
+ * mean, on the average: the integral of 1 - P above that mean less that of P below it, P being the chance
+ * that all lie below. By the midpoint rule; what lies farther out is below 1e-4 of the deviation. */
+static double excess_of(const double *means, size_t count, double noise)
+{
+	static const int STEPS_BELOW = -16, STEPS_ABOVE = 24;
+	static const double STEP = 0.25;
+	double sum = 0, top = means[0];
+
+	for (size_t i = 1; i < count; i++)
+		top = fmax(top, means[i]);
+	for (int step = STEPS_BELOW; step < STEPS_ABOVE; step++) {
+		double at = (step + 0.5) * STEP, all = 1;
+
+		for (size_t i = 0; i < count && all > 1e-6; i++)
+			all *= normal_below(at + (top - means[i]) / noise);
+		sum += step < 0 ? -all : 1 - all;
+	}
+	return sum * STEP * noise;
+}
+
+double sn_largest_of(const double *values, size_t count, double variance)
 {
 	double mean = sn_mean(values, count), deviation = sn_deviation(values, count),
-	       largest = mean;
-	double variance = deviation * deviation;
+	       spread = deviation * deviation, largest = mean, noise = sqrt(variance), drawn;
+	double *means;
 
 	for (size_t i = 0; i < count; i++)
 		largest = fmax(largest, values[i]);
-	return variance > noise ? mean + (largest - mean) * (1 - noise / variance) : mean;
+	if (!(variance > 0) || !(spread > 0))
+		return largest;
+	drawn = fmin(variance / spread, 1);
+	means = sn_alloc_zeroed(count + 1, sizeof(*means));
+	for (size_t i = 0; i < count; i++)
+		means[i] = values[i] - limited(drawn * (values[i] - mean), FARTHEST * noise);
+	largest = fmax(largest - excess_of(means, count, noise), mean);
+	free(means);
+	return largest;
 }
 
 /* Of each rank without a worker that has work the first one. */

@@ -26,9 +26,11 @@ uint32_t sn_workers_take_turns(const struct sn_experiment *experiment, uint32_t 
 size_t sn_workers_at_work(const struct sn_profile *profile, const uint32_t *worker_of,
 			  size_t workers, const double *cpu_s, uint8_t *at_work);
 
-/** The estimate of the largest of `count` true values, of which each was seen with the variance
- * `noise`: the largest seen, drawn to the mean by the part of their spread that the noise explains
- * (James and Stein 1961). */
-double sn_largest_of(const double *values, size_t count, double noise);
+/** The estimate of the largest of `count` true values, of which each was seen with an error of this
+ * variance: the largest seen, less what errors alone lift the largest above the true one, on the average. For
+ * that the true values are taken to be those seen, drawn to their mean by the part of their spread that
+ * errors explain (James and Stein 1961), by 1.5 deviations of the error at most (Efron and Morris 1972).
+ * One that stands out stays; equal ones give their mean. */
+double sn_largest_of(const double *values, size_t count, double variance);
 
 #endif

@@ -15,19 +15,26 @@ t = Test()
 app = t.compile('scaling.c', '-O2', '-g', '-fopenmp', output='./scaling')
 run = t.run('scale', '--threads', '1,2,3,4', '--repeat', '3', '--seed', '2', '-o', 'c', '--', app, '160000000', timeout=600)
 t.check(run.returncode == 0, 'the campaign ran', run.stderr)
-runs = json.loads(t.run('campaign', 'status', 'c', '-f', 'json').stdout)['runs']
 
-# means over the repeats, by function and number of threads: CPU seconds of all and of the busiest
-truth = {}
-for r in runs:
-    if r['state'] != 'done':
-        continue
-    n = int(r['configuration'].split('=')[1])
-    for line in open(f"c/{r['experiment']}.out"):
-        name, total, busiest = line.split()
-        sums = truth.setdefault((name, n), [0, 0, 0])
-        for i, value in enumerate((float(total), float(busiest), 1)):
-            sums[i] += value
+
+def campaign_read(folder):
+    """The runs of a campaign, and what the program says of itself: sums over the repeats of CPU seconds of all threads
+    and of the busiest, by function and number of threads, with how many repeats."""
+    runs = json.loads(t.run('campaign', 'status', folder, '-f', 'json').stdout)['runs']
+    truth = {}
+    for r in runs:
+        if r['state'] != 'done':
+            continue
+        n = int(r['configuration'].split('=')[1])
+        for line in open(f"{folder}/{r['experiment']}.out"):
+            name, total, busiest = line.split()
+            sums = truth.setdefault((name, n), [0, 0, 0])
+            for i, value in enumerate((float(total), float(busiest), 1)):
+                sums[i] += value
+    return runs, truth
+
+
+runs, truth = campaign_read('c')
 
 
 def efficiency(name, n):
@@ -117,6 +124,14 @@ done = t.run('scalability', 'c', '--reference', 'threads=9')
 t.check(done.returncode == 2 and "called 'threads=9'" in done.stderr, 'a reference that is not there', done.stderr)
 weak = json.loads(t.run('scalability', 'c', '--weak', '-f', 'json').stdout)
 t.check(weak['mode'] == 'weak' and all(r['ideal_speedup'] == 1 for r in weak['rows']), 'weak scaling')
+
+# ---- one of 16 threads stands out, each seen in a few samples ----
+t.run('scale', '--threads', '1,16', '--repeat', '3', '--seed', '2', '-o', 'm', '--', app, '80000000', timeout=300)
+_, truth = campaign_read('m')
+got = json.loads(t.run('scalability', 'm', '-f', 'json').stdout)
+row = next(r for r in got['rows'] if r['kind'] == 'loop' and r['function'] == 'uneven' and r['workers'] == 16)
+t.within(row['efficiency'], efficiency('uneven', 16), tolerance('uneven', 16),
+         'a thread of 16 that has three times the work of each other is not drawn to them')
 
 # ---- a first thread that does what its pool does, and a pool of which one does nothing ----
 POOL = r'''

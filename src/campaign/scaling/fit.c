@@ -53,12 +53,20 @@ struct data {
 	bool is_weak;
 };
 
+/* Runs with as many workers. */
+struct group {
+	double workers, mean_s;
+	double variance; /* of a run, relative; 0 for one run */
+	size_t runs;
+};
+
 struct solution {
 	const struct model *model;
 	unsigned used; /* bits of terms; the others are 0 */
 	int terms;
 	double c[TERMS], inverse[TERMS][TERMS]; /* of the normal equations */
 	double variance;			/* of a weighted residual */
+	double last_variance;			/* that of runs with the most workers, if larger */
 	double df, aicc;
 };
 
@@ -146,21 +154,43 @@ static double weighted_residual(const struct data *d, const struct solution *s)
 	return sum;
 }
 
+/* The group that begins with this point; points are in the order of workers. */
+static struct group group_at(const struct sn_fit_point *points, size_t count, size_t first)
+{
+	struct group g = { .workers = points[first].workers };
+	double squares = 0;
+
+	while (first + g.runs < count && points[first + g.runs].workers == g.workers)
+		g.mean_s += points[first + g.runs++].time_s;
+	g.mean_s /= (double)g.runs;
+	for (size_t i = first; i < first + g.runs; i++)
+		squares += (points[i].time_s - g.mean_s) * (points[i].time_s - g.mean_s);
+	if (g.runs > 1 && g.mean_s > 0)
+		g.variance = squares / (double)(g.runs - 1) / (g.mean_s * g.mean_s);
+	return g;
+}
+
+static struct group last_group(const struct data *d)
+{
+	size_t first = d->count - 1;
+
+	while (first && d->points[first - 1].workers == d->points[first].workers)
+		first--;
+	return group_at(d->points, d->count, first);
+}
+
 /* Of what the law misses at each number of workers, where the mean of repeats is better known. */
 static double lack_of_fit(const struct data *d, const struct solution *s)
 {
 	double sum = 0, distinct = 0;
+	struct group g;
 
-	for (size_t first = 0, end; first < d->count; first = end) {
-		double mean = 0, runs = 0;
+	for (size_t first = 0; first < d->count; first += g.runs, distinct++) {
+		double off;
 
-		for (end = first;
-		     end < d->count && d->points[end].workers == d->points[first].workers;
-		     end++, runs++)
-			mean += d->points[end].time_s;
-		mean = mean / runs - value_at(s, d->points[first].workers, d->is_weak);
-		sum += d->weights[first] * mean * mean * runs;
-		distinct++;
+		g = group_at(d->points, d->count, first);
+		off = g.mean_s - value_at(s, g.workers, d->is_weak);
+		sum += d->weights[first] * off * off * (double)g.runs;
 	}
 	return distinct > s->terms ? sum / (distinct - s->terms) : 0;
 }
@@ -184,6 +214,7 @@ static bool model_fit(const struct data *d, const struct model *model, struct so
 	best->df = (double)d->count - best->terms;
 	best->variance =
 		fmax(fmax(least / best->df, lack_of_fit(d, best)), LEAST_ERROR * LEAST_ERROR);
+	best->last_variance = fmax(best->variance, last_group(d).variance);
 	double k = best->terms + 1, n = (double)d->count;
 
 	best->aicc = n * log(fmax(least / n, LEAST_ERROR * LEAST_ERROR)) + 2 * k +
@@ -208,7 +239,8 @@ static void all_fit(const struct data *d, struct fitted *out)
 	}
 }
 
-/* A new run: its own error, which is relative, and that of the fit. */
+/* A new run: its own error, which is relative, and that of the fit. Shorter times are relatively less sure:
+ * a run with more workers varies at least as much as those with the most workers do. */
 static void interval_widen(const struct solution *s, bool is_weak, struct sn_fit_prediction *p)
 {
 	double x[TERMS], of_fit = 0, value = value_at(s, p->workers, is_weak), half;
@@ -217,7 +249,8 @@ static void interval_widen(const struct solution *s, bool is_weak, struct sn_fit
 	for (int i = 0; i < s->terms; i++)
 		for (int k = 0; k < s->terms; k++)
 			of_fit += x[i] * s->inverse[i][k] * x[k];
-	half = sn_student_t(0.05, s->df) * sqrt(s->variance * (value * value + of_fit));
+	half = sn_student_t(0.05, s->df) *
+	       sqrt(s->last_variance * value * value + s->variance * of_fit);
 	p->low_s = fmin(p->low_s, fmax(value - half, 0));
 	p->high_s = fmax(p->high_s, value + half);
 }
@@ -234,20 +267,29 @@ static struct sn_fit_prediction predict(const struct fitted *f, bool is_weak, do
 	return p;
 }
 
-static double efficiency_at(const struct solution *s, bool is_weak, double reference, double n)
+static double efficiency_of(double reference_s, double reference, double time_s, double n,
+			    bool is_weak)
 {
-	double of_reference = value_at(s, reference, is_weak), there = value_at(s, n, is_weak);
-
-	if (!(there > 0))
+	if (!(time_s > 0))
 		return INFINITY;
-	return is_weak ? of_reference / there : of_reference * reference / (there * n);
+	return is_weak ? reference_s / time_s : reference_s * reference / (time_s * n);
 }
 
-static double workers_below(const struct solution *s, bool is_weak, double reference, double level)
+/* The efficiency that the law goes on with, from the one that was measured at the most workers: it is taken
+ * for the shape. */
+static double efficiency_beyond(const struct solution *s, bool is_weak, const struct group *last,
+				double efficiency, double n)
 {
-	double low = reference, high = reference;
+	return efficiency * efficiency_of(value_at(s, last->workers, is_weak), last->workers,
+					  value_at(s, n, is_weak), n, is_weak);
+}
 
-	while (efficiency_at(s, is_weak, reference, high) >= level) {
+static double law_below(const struct solution *s, bool is_weak, const struct group *last,
+			double efficiency, double level)
+{
+	double low = last->workers, high = low;
+
+	while (efficiency_beyond(s, is_weak, last, efficiency, high) >= level) {
 		low = high;
 		high = fmax(high * 1.25, high + 1);
 		if (high > WORKERS_MOST)
@@ -256,12 +298,42 @@ static double workers_below(const struct solution *s, bool is_weak, double refer
 	for (int step = 0; step < 60; step++) {
 		double middle = (low + high) / 2;
 
-		if (efficiency_at(s, is_weak, reference, middle) >= level)
+		if (efficiency_beyond(s, is_weak, last, efficiency, middle) >= level)
 			low = middle;
 		else
 			high = middle;
 	}
 	return ceil(high - 1e-9);
+}
+
+/* What was measured goes before the law: the first number of workers that lies below, and between it and
+ * the one before the reciprocal of efficiency is taken for a straight line, as under Amdahl's law. */
+static double workers_below(const struct data *d, const struct solution *s, double reference,
+			    double level)
+{
+	double reference_s = value_at(s, reference, d->is_weak), before = 1;
+	struct group last = { .workers = reference, .mean_s = reference_s }, g;
+
+	for (size_t i = 0; i < d->count; i += g.runs) {
+		g = group_at(d->points, d->count, i);
+		if (g.workers == reference)
+			reference_s = g.mean_s;
+	}
+	for (size_t i = 0; i < d->count; i += g.runs) {
+		double here;
+
+		g = group_at(d->points, d->count, i);
+		if (g.workers <= reference)
+			continue;
+		here = efficiency_of(reference_s, reference, g.mean_s, g.workers, d->is_weak);
+		if (here < level)
+			return ceil(last.workers - 1e-9 +
+				    (g.workers - last.workers) * (1 / level - 1 / before) /
+					    (1 / here - 1 / before));
+		last = g;
+		before = here;
+	}
+	return law_below(s, d->is_weak, &last, before, level);
 }
 
 static int points_compare(const void *left, const void *right)
@@ -277,49 +349,46 @@ static int points_compare(const void *left, const void *right)
 static size_t weights_set(const struct sn_fit_point *points, size_t count, double *weights)
 {
 	size_t distinct = 0;
+	struct group g;
 
-	for (size_t first = 0, end; first < count; first = end, distinct++) {
-		double sum = 0;
+	for (size_t first = 0; first < count; first += g.runs, distinct++) {
+		double mean;
 
-		for (end = first; end < count && points[end].workers == points[first].workers;
-		     end++)
-			sum += points[end].time_s;
-		for (size_t i = first; i < end; i++) {
-			double mean = fmax(sum / (double)(end - first), 1e-9);
-
+		g = group_at(points, count, first);
+		mean = fmax(g.mean_s, 1e-9);
+		for (size_t i = first; i < first + g.runs; i++)
 			weights[i] = 1 / (mean * mean);
-		}
 	}
 	return distinct;
 }
 
-/* Whether the others foretell the mean of the last. */
+/* Whether the others foretell the mean of the last, which is itself known as well as its runs agree. */
 static bool last_is_foretold(const struct data *d, struct sn_fit *out)
 {
-	double most = d->points[d->count - 1].workers, mean = 0;
+	struct group last = last_group(d);
 	struct data others = *d;
 	struct sn_fit_prediction p;
 	struct fitted f;
-	size_t runs;
+	double half = 0;
 
-	while (others.count && d->points[others.count - 1].workers == most)
-		mean += d->points[--others.count].time_s;
-	runs = d->count - others.count;
-	mean /= (double)runs;
+	others.count -= last.runs;
 	all_fit(&others, &f);
 	if (f.best < 0) {
 		snprintf(out->reason, sizeof(out->reason),
 			 "too few runs to check a law by leaving out the last");
 		return false;
 	}
-	p = predict(&f, d->is_weak, most);
-	if (mean >= p.low_s && mean <= p.high_s)
+	p = predict(&f, d->is_weak, last.workers);
+	if (last.runs > 1)
+		half = sn_student_t(0.05, (double)last.runs - 1) * last.mean_s *
+		       sqrt(last.variance / (double)last.runs);
+	if (last.mean_s + half >= p.low_s && last.mean_s - half <= p.high_s)
 		return true;
 	snprintf(
 		out->reason, sizeof(out->reason),
 		"no law holds: without %g workers, %.3g to %.3g s are foretold for them; they took "
 		"%.3g s",
-		most, p.low_s, p.high_s, mean);
+		last.workers, p.low_s, p.high_s, last.mean_s);
 	return false;
 }
 
@@ -346,8 +415,8 @@ void sn_fit_scaling(const struct sn_fit_point *points, size_t count, bool is_wea
 		const struct solution *best = &f.solutions[f.best];
 
 		out->model = best->model->name;
-		out->workers_80 = workers_below(best, is_weak, reference, 0.8);
-		out->workers_50 = workers_below(best, is_weak, reference, 0.5);
+		out->workers_80 = workers_below(&d, best, reference, 0.8);
+		out->workers_50 = workers_below(&d, best, reference, 0.5);
 		for (int i = 0; i < SN_FIT_PREDICTIONS; i++)
 			out->predicted[i] =
 				predict(&f, is_weak, sorted[count - 1].workers * (2 << i));

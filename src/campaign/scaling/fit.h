@@ -27,7 +27,9 @@ struct sn_fit_prediction {
 
 struct sn_fit {
 	const char *model; /* "amdahl", "usl", "logarithm"; NULL: none, and `reason` says why */
-	double workers_80, workers_50; /* where efficiency falls below; NaN: not up to 10^6 */
+	double workers_80,
+		workers_50; /* where efficiency falls below, first by what was measured, beyond it
+					* by the law; NaN: not up to 10^6 */
 	struct sn_fit_prediction predicted[SN_FIT_PREDICTIONS]; /* at 2x and 4x the most workers */
 	char reason[200];					/* "" */
 };

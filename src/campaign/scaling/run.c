@@ -29,6 +29,8 @@ struct builder {
 	struct sn_ranges ranges;	 /* loops of one range of lines are one part */
 	uint32_t of_category[SN_CATEGORIES];
 	uint32_t worker_count;
+	double *cpu_s;	     /* by worker */
+	double period_s;     /* CPU time of a sample */
 	struct sn_map times; /* part and worker -> ns */
 };
 
@@ -152,6 +154,7 @@ static void times_add(struct builder *b, const uint32_t *worker_of, double *usef
 			time_add(b, loop_part(b, leaf->loop), worker, time->cpu_ns);
 		categories_add(b, time, worker);
 		b->run->cpu_s += seconds;
+		b->cpu_s[worker] += seconds;
 		if (class->is_spin)
 			b->run->spin_s += seconds;
 		else if (class->user != SN_CATEGORY_MPI && class->user != SN_CATEGORY_OPENMP)
@@ -159,15 +162,21 @@ static void times_add(struct builder *b, const uint32_t *worker_of, double *usef
 	}
 }
 
-/* Of one part the time of each worker, the busiest `count` of them. */
-static void part_finish(struct sn_scaling_part *part, double *values, size_t met, size_t count,
-			double period_s)
+/* What a part of one worker's time may be off by, squared: its clock tells the whole, samples which part of
+ * it is where. Of n samples the number in a part of the share p has the variance n p (1 - p). */
+static double variance_of(const struct builder *b, double part_s, uint32_t worker)
 {
-	double mean = part->cpu_s / (double)count;
+	return part_s * fmax(1 - part_s / b->cpu_s[worker], 0) * b->period_s;
+}
 
+/* Of one part the time of each worker, the busiest `count` of them; errors are the mean over workers. */
+static void part_finish(struct sn_scaling_part *part, double *values, size_t met, size_t count,
+			double variance)
+{
 	while (met < count)
 		values[met++] = 0;
-	part->busiest_s = met > 1 ? sn_largest_of(values, met, mean * period_s) : part->cpu_s;
+	part->busiest_s =
+		met > 1 ? sn_largest_of(values, met, variance / (double)met) : part->cpu_s;
 }
 
 static int times_compare(const void *left, const void *right)
@@ -177,7 +186,7 @@ static int times_compare(const void *left, const void *right)
 	return (x->key > y->key) - (x->key < y->key);
 }
 
-static void parts_finish(struct builder *b, double period_s)
+static void parts_finish(struct builder *b)
 {
 	struct sn_map_slot *slots = sn_alloc_zeroed(b->times.count + 1, sizeof(*slots));
 	double *values =
@@ -190,14 +199,16 @@ static void parts_finish(struct builder *b, double period_s)
 	qsort(slots, count, sizeof(*slots), times_compare);
 	for (size_t first = 0, end; first < count; first = end) {
 		struct sn_scaling_part *part = &b->run->parts.items[slots[first].key >> 32];
+		double variance = 0;
 		size_t met = 0;
 
 		for (end = first; end < count && slots[end].key >> 32 == slots[first].key >> 32;
 		     end++) {
 			values[met] = (double)slots[end].value / 1e9;
+			variance += variance_of(b, values[met], slots[end].key & 0xffffffff);
 			part->cpu_s += values[met++];
 		}
-		part_finish(part, values, met, (size_t)b->run->workers, period_s);
+		part_finish(part, values, met, (size_t)b->run->workers, variance);
 	}
 	free(slots);
 	free(values);
@@ -260,11 +271,13 @@ void sn_scaling_run_fill(struct sn_scaling_run *run, const struct sn_profile *pr
 	b.worker_count = sn_workers_take_turns(e, b.worker_count, threads, worker_of);
 	useful_s = sn_alloc_zeroed(b.worker_count + 1, sizeof(*useful_s));
 	wait_s = sn_alloc_zeroed(b.worker_count + 1, sizeof(*wait_s));
+	b.cpu_s = sn_alloc_zeroed(b.worker_count + 1, sizeof(*b.cpu_s));
 	ranges_fill(&b);
 	times_add(&b, worker_of, useful_s);
 	accounts_add(run, profile, worker_of, wait_s);
 	workers_finish(&b, useful_s, wait_s);
-	parts_finish(&b, profile->total.samples ? run->cpu_s / (double)profile->total.samples : 0);
+	b.period_s = profile->total.samples ? run->cpu_s / (double)profile->total.samples : 0;
+	parts_finish(&b);
 	sn_ranges_free(&b.ranges);
 	sn_interner_free(&b.keys);
 	sn_map_free(&b.times);
@@ -273,6 +286,7 @@ void sn_scaling_run_fill(struct sn_scaling_run *run, const struct sn_profile *pr
 	free(worker_of);
 	free(useful_s);
 	free(wait_s);
+	free(b.cpu_s);
 }
 
 void sn_scaling_run_free(struct sn_scaling_run *run)

@@ -66,6 +66,55 @@ TEST(efficiency_ends_where_amdahl_says)
 	CHECK_REAL(f.workers_50, 12, 1);
 }
 
+/* One worker has three times the work of each other: efficiency (n + 2) / (3 n), which no law has. */
+TEST(efficiency_ends_where_it_was_measured_to)
+{
+	struct sn_fit_point all[15];
+	struct sn_fit f;
+
+	for (int p = 0; p < 15; p++)
+		all[p] = (struct sn_fit_point){ doubling[p / 3],
+						p < 3 ? 1.2 : 3.6 / (doubling[p / 3] + 2) };
+	sn_fit_scaling(all, 15, false, 1, &f);
+	REQUIRE(f.model != NULL);
+	CHECK_REAL(f.workers_80, 2, 0);
+	CHECK_REAL(f.workers_50, 4, 1);
+	/* from two workers on, 4/3 n/(n + 2) is lost less of: 0.8 at 8, and 0.5 never */
+	sn_fit_scaling(all, 15, false, 2, &f);
+	CHECK_REAL(f.workers_80, 4, 0);
+}
+
+/* What was measured does not end: the law goes on from there, never below the last that was seen. */
+TEST(beyond_what_was_measured_the_law_goes_on)
+{
+	static const double workers[] = { 1, 2, 3, 4 };
+	struct sn_fit f = fit(0, 0, workers, 3, 3, NULL);
+
+	CHECK(f.model == NULL);
+	f = fit(0, 0, workers, 4, 3, NULL);
+	REQUIRE(f.model != NULL);
+	CHECK_REAL(f.workers_80, 4, 0);
+	CHECK_REAL(f.workers_50, 12, 1);
+}
+
+/* A loop that scales, of whose shortest times samples tell less: they take what was foretold, within what
+ * they themselves differ by. */
+TEST(short_times_that_vary_follow_the_law)
+{
+	struct sn_fit_point all[15];
+	struct sn_fit f;
+
+	for (int p = 0; p < 15; p++) {
+		double n = doubling[p / 3], part = n < 16 ? 0.003 : 0.05;
+
+		all[p] = (struct sn_fit_point){ n, (1 - part / 2 + part * (p % 3 - 1)) / n };
+	}
+	sn_fit_scaling(all, 15, false, 1, &f);
+	REQUIRE(f.model != NULL);
+	CHECK(isnan(f.workers_80));
+	CHECK(f.predicted[0].high_s > 1.04 / 32); /* as those with 16 vary */
+}
+
 TEST(three_numbers_of_workers_are_too_few)
 {
 	struct sn_fit f = fit(0, 0, doubling, 3, 5, NULL);

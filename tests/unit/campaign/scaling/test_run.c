@@ -137,3 +137,59 @@ TEST(the_largest_of_equal_workers_is_not_overstated)
 	CHECK_REAL(ours, 1, 0.1);
 	CHECK_REAL(uneven, 1, 0.03);
 }
+
+/* Of a sum of chances, each a tenth: what a worker with so many expected samples was seen in. */
+static double seen_of(struct sn_random *random, int expected)
+{
+	double seen = 0;
+
+	for (int s = 0; s < 10 * expected; s++)
+		seen += sn_random_below(random, 10) == 0;
+	return seen;
+}
+
+/* One of 16 workers has three times the work of each other, and they are seen in so few samples that equal
+ * ones would look as uneven at times. 400 trials: the mean is known to 0.02. */
+TEST(one_worker_that_stands_out_is_not_drawn_to_the_others)
+{
+	static const int unit[] = { 5, 10, 30 };
+	struct sn_random random;
+
+	sn_random_seed(&random, 5);
+	for (int u = 0; u < 3; u++) {
+		double ours = 0;
+
+		for (int trial = 0; trial < 400; trial++) {
+			double seen[16];
+
+			for (int i = 0; i < 16; i++)
+				seen[i] = seen_of(&random, i == 9 ? 3 * unit[u] : unit[u]);
+			ours += sn_largest_of(seen, 16, unit[u] * 18 / 16.0) / (3 * unit[u]) / 400;
+		}
+		CHECK_REAL(ours, 1, 0.08);
+	}
+}
+
+/* A thread's clock tells how much it ran: what ran nothing else has no error of sampling, however few
+ * samples it is. */
+TEST(threads_that_do_one_thing_are_as_their_clocks_say)
+{
+	struct sn_scaling_run run;
+	struct fixture f;
+	uint32_t stack;
+
+	fixture_begin(&f);
+	for (int32_t t = 1; t < 16; t++)
+		fixture_add_thread(&f, 0, 100 + t, "pool");
+	stack = fixture_stack(&f, 0, 1, APP, FIB);
+	for (uint32_t t = 0; t < 16; t++) {
+		f.experiment->threads.items[t].end_ns = 10000000000;
+		fixture_samples(&f, t, stack, t ? 4 : 12, 1000);
+	}
+	fixture_profile(&f, NULL);
+	sn_scaling_run_fill(&run, f.profile, 1, 16);
+	REQUIRE(part(&run, SN_SCALING_FUNCTION, "fib") != NULL);
+	CHECK_REAL(part(&run, SN_SCALING_FUNCTION, "fib")->busiest_s, 0.012, 1e-9);
+	sn_scaling_run_free(&run);
+	fixture_end(&f);
+}
