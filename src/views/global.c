@@ -94,7 +94,12 @@ static void reasons_put(const struct sn_table *table, FILE *out)
 static void refusals_put(const struct sn_view_input *input, FILE *out)
 {
 	struct sn_refusals refusals;
+	struct sn_arena arena = { 0 };
+	const char *warning = sn_global_warning(input->profile, &arena);
 
+	if (warning)
+		fprintf(out, "careful: %s\n", warning);
+	sn_arena_free(&arena);
 	sn_refusals_find(input->profile, input->structures, &refusals);
 	if (refusals.run)
 		fprintf(out, "loops have no variants: %s\n", refusals.run);
@@ -112,7 +117,10 @@ static void refusals_put(const struct sn_view_input *input, FILE *out)
 static void refusals_write(const struct sn_view_input *input, struct sn_json *json)
 {
 	struct sn_refusals refusals;
+	struct sn_arena arena = { 0 };
 
+	sn_json_member_string(json, "warning", sn_global_warning(input->profile, &arena));
+	sn_arena_free(&arena);
 	sn_refusals_find(input->profile, input->structures, &refusals);
 	sn_json_member_string(json, "variants_missing", refusals.run);
 	sn_json_key(json, "loops_without_variants");

@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/map.h"
+#include "experiment/cpus.h"
 #include "profile/compile.h"
 #include "profile/uncertainty.h"
-#include "profile/workers.h"
 #include "whatif/variants.h"
+#include "whatif/worker_time.h"
 
 enum {
 	SLICES_MOST = 64,
@@ -25,159 +25,14 @@ enum {
 /* A speed-up is called one number if the gain in RAM is this part of that in L1. */
 #define LEVEL_MATTERS 0.9
 
-struct loop_time {
-	uint32_t loop;
-	size_t cell;
-	double seconds; /* without the kernel's */
-};
-
-/* CPU time of each worker in each slice; a cell is slice x workers + worker. */
-struct cells {
-	size_t workers, slices;
-	double *useful_s, *runtime_s;
-	SN_VEC(struct loop_time) loops; /* by loop */
-	uint8_t *at_work;		/* by worker: it counts where workers are compared */
-	size_t workers_at_work;
-	double sample_s; /* CPU time of a sample */
-};
-
 struct builder {
 	const struct sn_profile *profile;
 	struct sn_structures *structures;
 	const struct sn_whatif *whatif;
 	struct sn_global *out;
 	double begin_s, elapsed_s; /* of what is looked at */
-	struct cells fine, whole;
+	struct sn_worker_time fine, whole;
 };
-
-/* ---- cells ---- */
-
-static size_t slice_of(const struct builder *b, const struct cells *c, int64_t time_ns)
-{
-	double at = ((double)time_ns / 1e9 - b->begin_s) / b->elapsed_s;
-	double slice = floor(at * (double)c->slices);
-
-	return slice <= 0 ? 0 : slice >= (double)c->slices ? c->slices - 1 : (size_t)slice;
-}
-
-static int slots_compare(const void *left, const void *right)
-{
-	const struct sn_map_slot *x = left, *y = right;
-
-	return (x->key > y->key) - (x->key < y->key);
-}
-
-static void loops_sort(struct cells *c, const struct sn_map *times)
-{
-	struct sn_map_slot *slots = sn_alloc_zeroed(times->count + 1, sizeof(*slots));
-	size_t count = 0;
-
-	for (size_t i = 0; i < times->capacity; i++)
-		if (times->slots[i].used)
-			slots[count++] = times->slots[i];
-	qsort(slots, count, sizeof(*slots), slots_compare);
-	for (size_t i = 0; i < count; i++)
-		sn_vec_push(&c->loops, ((struct loop_time){ (uint32_t)(slots[i].key >> 32),
-							    slots[i].key & 0xffffffff,
-							    (double)slots[i].value / 1e9 }));
-	free(slots);
-}
-
-static void sample_add(const struct builder *b, struct cells *c, const uint32_t *worker_of,
-		       const struct sn_sample *sample, struct sn_map *times)
-{
-	const struct sn_program *program = b->profile->program;
-	uint32_t stack =
-		sample->stack < program->stack_count ? sample->stack : program->stack_count;
-	const struct sn_class *class = &program->classes[stack];
-	const struct sn_weight *weight = &b->profile->stacks[stack];
-	uint32_t loop = sn_program_leaf(program, stack)->loop;
-	size_t cell = slice_of(b, c, sample->time_ns) * c->workers + worker_of[sample->thread];
-	double seconds = (double)sample->cpu_ns / 1e9;
-
-	if (class->is_spin || class->user == SN_CATEGORY_MPI || class->user == SN_CATEGORY_OPENMP) {
-		c->runtime_s[cell] += seconds;
-		return;
-	}
-	c->useful_s[cell] += seconds;
-	if (loop != SN_NONE)
-		*sn_map_put(times, (uint64_t)loop << 32 | cell, NULL) +=
-			(uint64_t)((double)sample->cpu_ns *
-				   (1 - sn_share(weight->system_ns, weight->cpu_ns)));
-}
-
-static void workers_compare(const struct sn_profile *profile, const uint32_t *worker_of,
-			    struct cells *c)
-{
-	double *cpu_s = sn_alloc_zeroed(c->workers + 1, sizeof(*cpu_s));
-
-	for (size_t i = 0; i < c->workers * c->slices; i++)
-		cpu_s[i % c->workers] += c->useful_s[i] + c->runtime_s[i];
-	c->at_work = sn_alloc_zeroed(c->workers + 1, sizeof(*c->at_work));
-	c->workers_at_work = sn_workers_at_work(profile, worker_of, c->workers, cpu_s, c->at_work);
-	free(cpu_s);
-}
-
-static void cells_fill(const struct builder *b, struct cells *c, size_t slices)
-{
-	const struct sn_experiment *e = b->profile->experiment;
-	uint32_t *worker_of = sn_alloc_zeroed(e->threads.count + 1, sizeof(*worker_of));
-	struct sn_map times = { 0 };
-
-	c->workers = sn_workers_assign(e, worker_of);
-	c->slices = slices;
-	c->useful_s = sn_alloc_zeroed(c->workers * slices + 1, sizeof(double));
-	c->runtime_s = sn_alloc_zeroed(c->workers * slices + 1, sizeof(double));
-	if (b->profile->total.samples)
-		c->sample_s =
-			(double)b->profile->total.cpu_ns / 1e9 / (double)b->profile->total.samples;
-	for (size_t i = 0; i < e->samples.count; i++)
-		if (sn_profile_has_sample(b->profile, &e->samples.items[i]))
-			sample_add(b, c, worker_of, &e->samples.items[i], &times);
-	loops_sort(c, &times);
-	workers_compare(b->profile, worker_of, c);
-	sn_map_free(&times);
-	free(worker_of);
-}
-
-static void cells_free(struct cells *c)
-{
-	free(c->useful_s);
-	free(c->runtime_s);
-	free(c->at_work);
-	sn_vec_free(&c->loops);
-}
-
-static double largest(const double *values, size_t count)
-{
-	double most = 0;
-
-	for (size_t i = 0; i < count; i++)
-		most = fmax(most, values[i]);
-	return most;
-}
-
-/* What the busiest workers lose if each loop is spared that part of its time; loops whose place in
- * `order` lies behind `limit` stay as they are. `order` NULL: none does. */
-static double seconds_saved(const struct cells *c, const double *spared, const size_t *order,
-			    size_t limit)
-{
-	double *left = sn_alloc_zeroed(c->workers * c->slices + 1, sizeof(*left));
-	double saved = 0;
-
-	memcpy(left, c->useful_s, c->workers * c->slices * sizeof(*left));
-	for (size_t i = 0; i < c->loops.count; i++) {
-		const struct loop_time *time = &c->loops.items[i];
-
-		if (!order || order[time->loop] < limit)
-			left[time->cell] -= time->seconds * spared[time->loop];
-	}
-	for (size_t s = 0; s < c->slices; s++)
-		saved += largest(c->useful_s + s * c->workers, c->workers) -
-			 largest(left + s * c->workers, c->workers);
-	free(left);
-	return saved;
-}
 
 /* ---- rows ---- */
 
@@ -328,10 +183,10 @@ static int gains_compare(const void *left, const void *right)
 /* Loops by what each alone would save of elapsed time, and how many bring 80 % of the gain. */
 static size_t loops_for_80_percent(const struct builder *b, const double *spared)
 {
-	const struct cells *c = &b->fine;
+	const struct sn_worker_time *c = &b->fine;
 	size_t loops = b->profile->program->loops.count, low = 0, high;
 	size_t *order = sn_alloc_zeroed(loops + 1, sizeof(*order));
-	double wanted = 0.8 * (speedup(b, seconds_saved(c, spared, NULL, 0)) - 1);
+	double wanted = 0.8 * (speedup(b, sn_worker_time_saved(c, c->pace, spared, NULL, 0)) - 1);
 	SN_VEC(struct gain) gains = { 0 };
 
 	for (uint32_t l = 0; l < loops; l++) {
@@ -342,7 +197,7 @@ static size_t loops_for_80_percent(const struct builder *b, const double *spared
 	for (size_t i = 0; i < gains.count; i++) {
 		for (size_t l = 0; l < loops; l++)
 			order[l] = l != gains.items[i].loop;
-		gains.items[i].saved_s = seconds_saved(c, spared, order, 1);
+		gains.items[i].saved_s = sn_worker_time_saved(c, c->pace, spared, order, 1);
 	}
 	if (gains.count)
 		qsort(gains.items, gains.count, sizeof(*gains.items), gains_compare);
@@ -354,7 +209,8 @@ static size_t loops_for_80_percent(const struct builder *b, const double *spared
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (speedup(b, seconds_saved(c, spared, order, middle)) - 1 >= wanted - 1e-12)
+		if (speedup(b, sn_worker_time_saved(c, c->pace, spared, order, middle)) - 1 >=
+		    wanted - 1e-12)
 			high = middle;
 		else
 			low = middle + 1;
@@ -390,15 +246,23 @@ static double part_spared(double by)
 	return by > 1 ? 1 - 1 / by : 0;
 }
 
+/* Workers meet in each slice or once, and wait for the busiest or take turns. */
+static double most_saved(const struct builder *b, const double *spared)
+{
+	double waiting = fmax(sn_worker_time_saved(&b->fine, b->fine.pace, spared, NULL, 0),
+			      sn_worker_time_saved(&b->whole, b->whole.pace, spared, NULL, 0));
+
+	return fmax(waiting, sn_worker_time_saved_in_turns(&b->fine, b->fine.pace, spared));
+}
+
 /* `below` and `above`: what sampling may have made of the sums. */
 static struct sn_global_row gain_row(const struct builder *b, const struct spared *s, double below,
 				     double above)
 {
-	double value = seconds_saved(&b->fine, s->value, NULL, 0);
-	double low = fmin(seconds_saved(&b->fine, s->low, NULL, 0),
-			  seconds_saved(&b->whole, s->low, NULL, 0));
-	double high = fmax(seconds_saved(&b->fine, s->high, NULL, 0),
-			   seconds_saved(&b->whole, s->high, NULL, 0));
+	double value = sn_worker_time_saved(&b->fine, b->fine.pace, s->value, NULL, 0);
+	double low = fmin(sn_worker_time_saved(&b->fine, b->fine.least_pace, s->low, NULL, 0),
+			  sn_worker_time_saved(&b->whole, b->whole.least_pace, s->low, NULL, 0));
+	double high = most_saved(b, s->high);
 
 	return (struct sn_global_row){ .unit = "ratio",
 				       .value = speedup(b, value),
@@ -444,8 +308,8 @@ static void add_static(struct builder *b, const char *metric, enum sn_variant v)
 	row.metric = metric;
 	row.source = "static";
 	row.basis_share = variant->estimated_share;
-	if (seconds_saved(&b->fine, s.low, NULL, 0) <
-	    LEVEL_MATTERS * seconds_saved(&b->fine, s.value, NULL, 0)) {
+	if (sn_worker_time_saved(&b->fine, b->fine.pace, s.low, NULL, 0) <
+	    LEVEL_MATTERS * sn_worker_time_saved(&b->fine, b->fine.pace, s.value, NULL, 0)) {
 		row.value = NAN;
 		row.reason =
 			"samples do not tell which memory level the data come from: the low end "
@@ -499,63 +363,48 @@ static void add_measured(struct builder *b, const struct sn_variants_list *list,
 
 /* ---- parallelism ---- */
 
-/* Useful times of the workers at work in a slice; returns which of all workers is the busiest. */
-static size_t slice_read(const struct cells *c, size_t slice, double *useful)
+/* Elapsed seconds: with workers that meet in each slice, and the ends of what may be. */
+struct parallel_gain {
+	double value, low, high;
+};
+
+static struct parallel_gain gain_of(const struct builder *b,
+				    double (*saved)(const struct sn_worker_time *, const double *))
 {
-	size_t busiest = 0, count = 0;
-	double most = -1;
+	double fine = saved(&b->fine, b->fine.pace), whole = saved(&b->whole, b->whole.pace);
 
-	for (size_t w = 0; w < c->workers; w++) {
-		double seconds = c->useful_s[slice * c->workers + w];
-
-		if (!c->at_work[w])
-			continue;
-		useful[count++] = seconds;
-		if (seconds > most) {
-			most = seconds;
-			busiest = w;
-		}
-	}
-	return busiest;
+	return (struct parallel_gain){ fine,
+				       fmin(fmin(saved(&b->fine, b->fine.least_pace),
+						 saved(&b->whole, b->whole.least_pace)),
+					    fmin(fine, whole)),
+				       fmax(fine, whole) };
 }
 
-/* What perfect balance of useful time saves, and what no time in the runtimes does. */
-static void parallel_saved(const struct cells *c, double *balance_s, double *runtime_s)
-{
-	double *useful = sn_alloc_zeroed(c->workers + 1, sizeof(*useful));
-
-	*balance_s = *runtime_s = 0;
-	for (size_t s = 0; s < c->slices; s++) {
-		size_t busiest = slice_read(c, s, useful);
-		double mean = sn_mean(useful, c->workers_at_work);
-
-		*balance_s += fmax(
-			0, sn_largest_of(useful, c->workers_at_work, mean * c->sample_s) - mean);
-		*runtime_s += c->runtime_s[s * c->workers + busiest];
-	}
-	free(useful);
-}
-
-static void add_parallel_row(struct builder *b, const char *metric, double fine_s, double whole_s)
+static void add_parallel_row(struct builder *b, const char *metric, struct parallel_gain gain)
 {
 	add(b, (struct sn_global_row){ .metric = metric,
 				       .unit = "ratio",
 				       .source = "measured",
-				       .value = speedup(b, fine_s),
-				       .low = speedup(b, fmin(fine_s, whole_s)),
-				       .high = speedup(b, fmax(fine_s, whole_s)),
+				       .value = speedup(b, gain.value),
+				       .low = speedup(b, gain.low),
+				       .high = speedup(b, gain.high),
 				       .basis_share = 1 });
 }
 
 static void add_parallel(struct builder *b)
 {
-	double fine[2], whole[2];
+	struct parallel_gain balance = gain_of(b, sn_worker_time_balance),
+			     runtime = gain_of(b, sn_worker_time_runtime);
 
-	parallel_saved(&b->fine, &fine[0], &fine[1]);
-	parallel_saved(&b->whole, &whole[0], &whole[1]);
-	add_parallel_row(b, "speedup_perfect_balance", fine[0], whole[0]);
-	add_parallel_row(b, "speedup_perfect_parallel", fine[1], whole[1]);
-	add_parallel_row(b, "speedup_perfect_both", fine[0] + fine[1], whole[0] + whole[1]);
+	/* workers that keep each other from the CPUs take as long if they share the work otherwise */
+	if (b->whole.workers_at_work > sn_experiment_cpus(b->profile->experiment))
+		balance.low = 0;
+	add_parallel_row(b, "speedup_perfect_balance", balance);
+	add_parallel_row(b, "speedup_perfect_parallel", runtime);
+	add_parallel_row(b, "speedup_perfect_both",
+			 (struct parallel_gain){ balance.value + runtime.value,
+						 balance.low + runtime.low,
+						 balance.high + runtime.high });
 }
 
 static void add_speedups(struct builder *b)
@@ -601,22 +450,48 @@ static bool begin(struct builder *b)
 	b->elapsed_s = to_ns > from_ns ? sn_seconds(to_ns - from_ns) : 0;
 	if (!b->profile->total.cpu_ns || !(b->elapsed_s > 0))
 		return false;
-	cells_fill(b, &b->whole, 1);
+	sn_worker_time_fill(&b->whole, b->profile, b->begin_s, b->elapsed_s, 1);
 	slices = b->profile->total.samples / SLICE_SAMPLES / (b->whole.workers_at_work + 1);
-	cells_fill(b, &b->fine, slices < 1 ? 1 : slices < SLICES_MOST ? slices : SLICES_MOST);
+	sn_worker_time_fill(&b->fine, b->profile, b->begin_s, b->elapsed_s,
+			    slices < 1		   ? 1
+			    : slices < SLICES_MOST ? slices
+						   : SLICES_MOST);
 	return true;
 }
 
 static void end(struct builder *b)
 {
-	cells_free(&b->whole);
-	cells_free(&b->fine);
+	sn_worker_time_free(&b->whole);
+	sn_worker_time_free(&b->fine);
+}
+
+/* Above it elapsed times are the machine's as much as the program's. */
+static const double MUCH_WAITING = 0.05;
+
+char *sn_global_warning(const struct sn_profile *profile, struct sn_arena *arena)
+{
+	double waiting = sn_worker_time_waiting(profile);
+	struct sn_text text = { 0 };
+	char *out;
+
+	if (!(waiting > MUCH_WAITING))
+		return NULL;
+	sn_text_addf(
+		&text,
+		"threads had no CPU for %.0f %% of the time that they could run. Speed-ups take "
+		"such waiting to shrink with the work: they are those of a machine as busy as this one was",
+		100 * waiting);
+	out = sn_arena_strdup(arena, text.chars);
+	sn_text_free(&text);
+	return out;
 }
 
 void sn_global_find(const struct sn_profile *profile, struct sn_structures *structures,
 		    const struct sn_whatif *whatif, struct sn_global *out)
 {
-	struct builder b = { profile, structures, whatif, out, 0, 0, { 0 }, { 0 } };
+	struct builder b = {
+		.profile = profile, .structures = structures, .whatif = whatif, .out = out
+	};
 	bool has_samples;
 
 	memset(out, 0, sizeof(*out));
@@ -649,11 +524,7 @@ void sn_global_vectors_of_groups(const struct sn_profile *profile, const struct 
 				spared[loop->loop] = part_spared(
 					loop->quality.variants[SN_VARIANT_FULL_VECTOR].speedup);
 		}
-		high[g] = has_samples
-				  ? speedup(&b,
-					    above * fmax(seconds_saved(&b.fine, spared, NULL, 0),
-							 seconds_saved(&b.whole, spared, NULL, 0)))
-				  : NAN;
+		high[g] = has_samples ? speedup(&b, above * most_saved(&b, spared)) : NAN;
 		free(spared);
 	}
 	end(&b);

@@ -28,6 +28,10 @@ struct sn_global {
 void sn_global_find(const struct sn_profile *profile, struct sn_structures *structures,
 		    const struct sn_whatif *whatif, struct sn_global *out);
 
+/** What speed-ups in elapsed time rest on where threads waited for CPUs; NULL: they hardly did, or it is not
+ * known. The arena's. */
+char *sn_global_warning(const struct sn_profile *profile, struct sn_arena *arena);
+
 /** By group of loops, how many times as fast the run would be at most, in elapsed time, if these loops alone were fully
  * vectorized and their data in L1: the upper end of such a row as `speedup_full_vector`. NaN: there are no
  * samples, or no loop has an estimate. `group_of` is by loop of the program; SN_NONE: in none. */

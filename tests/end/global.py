@@ -1,4 +1,8 @@
 """show global: every metric of the run, and speed-ups in elapsed time of programs whose shape is known."""
+import os
+import subprocess
+import sys
+
 from sonde_test import Test
 
 METRICS = ('elapsed cpu loops_share innermost_share user_code_share compile_score flow_complexity array_access_efficiency active_threads '
@@ -61,6 +65,27 @@ for kind in ('one', 'even'):
         by_cpu = next(v for v in t.show('whatif', *arch, experiment=kind)['variants'] if v['variant'] == 'full_vector')
         # of one thread the elapsed time holds its CPU time: waiting for a CPU only lessens the gain
         t.check(vector['high'] <= by_cpu['speedup_high'] + 0.02, 'no more than CPU time has', vector, by_cpu)
+# ---- a machine whose CPU others have for half of the time: what the loop needs is waited for as well ----
+cpu = str(min(os.sched_getaffinity(0)))
+others = [subprocess.Popen(['taskset', '-c', cpu, sys.executable, '-c', 'while True: pass']) for _ in range(2)]
+try:
+    assert t.run('record', '-q', '-o', 'busy', 'taskset', '-c', cpu, app, '300000', 'one', timeout=120).returncode == 0
+finally:
+    for other in others:
+        other.kill()
+        other.wait()
+shown = t.show('global', *arch, experiment='busy')
+waited = [r['wait_cpu_s'] for r in t.show('threads', experiment='busy')['rows']]
+if None in waited:
+    t.skip('a busy machine', 'the kernel does not tell of waiting for CPUs')
+else:
+    vector = next(r for r in shown['rows'] if r['metric'] == 'speedup_full_vector')
+    by_cpu = next(v for v in t.show('whatif', *arch, experiment='busy')['variants'] if v['variant'] == 'full_vector')
+    # elapsed time twice or thrice the CPU time: with waiting as it was, less than half of the gain would be left
+    t.check(by_cpu['speedup_high'] + 0.02 >= vector['high'] >= 1 + 0.75 * (by_cpu['speedup_high'] - 1),
+            'waiting for a CPU shrinks with the work', vector, by_cpu, waited)
+    t.check('had no CPU for' in shown['warning'] and shown['warning'] in ' '.join(t.run('show', 'global', *arch, 'busy').stdout.split()),
+            'and that is said', shown['warning'])
 # the same work on both: the busier one is above the mean by what their CPU times tell, as one CPU may be slower than the other. With the first
 # thread counted it is half as much again
 assert t.run('record', '-q', '-o', 'pool', app, '300000', 'pool').returncode == 0
