@@ -11,9 +11,8 @@
 #define WORTH_PREFETCH 1.05
 /* The model's speed-ups for data in L1 are within 20 % of measured ones for 18 of 22 loops and more
  * (bench/RESULTS.md). */
-#define MODEL_ERROR 1.2
-/* The loop with what a variant spares is within 10 % of the variant (bench/whatif/pairs.py: divisions). */
-#define VARIANT_ERROR 1.1
+#define MODEL_ERROR   1.2
+#define VARIANT_ERROR SN_VARIANT_ERROR
 /* A list whose loads take so many times what they would from first-level cache is farther away (chosen: second-level
  * cache takes three times as long). */
 #define FAR_TIMES 3
@@ -291,8 +290,9 @@ static void add_measured(struct judge *j, enum sn_decan_variant v, double worth,
 
 	if (!has(j, v) || !(f->speedup_range.low > worth))
 		return;
+	advice.range = sn_variant_range(j->known->variants, v);
 	if (v == SN_VARIANT_DL1)
-		advice.range = (struct sn_interval){ 1, f->speedup_range.high * VARIANT_ERROR };
+		advice.range.low = 1; /* not all data that come nearer come that near */
 	if (f->state == SN_VARIANT_WEAK)
 		advice.against = "few timings, or short instances: the figure is weak";
 	if (f->state == SN_VARIANT_WARMED)
@@ -303,25 +303,35 @@ static void add_measured(struct judge *j, enum sn_decan_variant v, double worth,
 	sn_vec_push(&j->out->advice, advice);
 }
 
-static void add_measured_advice(struct judge *j)
+/* Of a list on nearer data no variant can be made: at best it takes what the model says of first-level cache. */
+static void add_list_advice(struct judge *j)
 {
-	struct sn_loop_advice nodes = {
+	double times = j->figures[SN_VARIANT_ORIG].cycles / j->known->quality->cycles;
+	struct sn_loop_advice advice = {
 		.grade = sn_confidence_name(SN_ADVICE_POTENTIAL),
 		.subject = "locality",
 		.sentence =
 			"Bring the list nearer: lay its nodes out in the order of the walk, make "
 			"them smaller, or use an array.",
-		.speedup = NAN,
-		.program_speedup = NAN,
-		.range = { NAN, NAN },
-		.program_range = { NAN, NAN },
-		.for_it = "each load waits for the one before, and its data are far away",
+		.speedup = times,
+		.range = { 1, times * VARIANT_ERROR },
+		.for_it = sn_arena_printf(
+			&j->out->arena,
+			"each load waits for the one before, and its data are far away: %.0f cycles "
+			"an iteration (measured), %.1f in first-level cache (by the model)",
+			j->figures[SN_VARIANT_ORIG].cycles, j->known->quality->cycles),
 	};
 
+	set_program(&advice, j->known->exclusive_share);
+	sn_vec_push(&j->out->advice, advice);
+}
+
+static void add_measured_advice(struct judge *j)
+{
 	if (!j->figures)
 		return;
 	if (is_far_list(j))
-		sn_vec_push(&j->out->advice, nodes);
+		add_list_advice(j);
 	add_measured(
 		j, SN_VARIANT_DL1, WORTH, "locality",
 		"Bring the data nearer: block the loops around it, pack what is used together, take "
@@ -336,6 +346,17 @@ static void add_measured_advice(struct judge *j)
 static double beside_waiting(double speedup, double dl1_speedup)
 {
 	return 1 / (1 / dl1_speedup / speedup + 1 - 1 / dl1_speedup);
+}
+
+double sn_variants_beside_waiting(const struct sn_variants *variants, double speedup)
+{
+	const struct sn_variant_figure *dl1 = &variants->figures[SN_VARIANT_DL1];
+	double most;
+
+	if (!sn_variant_counts(variants, SN_VARIANT_DL1) || !(dl1->speedup_range.low > WORTH))
+		return speedup;
+	most = beside_waiting(speedup, dl1->speedup_range.low);
+	return fmin(most, speedup);
 }
 
 static void bound_by_waiting(struct judge *j, struct sn_loop_advice *advice)

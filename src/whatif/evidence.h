@@ -50,6 +50,10 @@ struct sn_loop_evidence {
 	SN_VEC(struct sn_loop_advice) advice; /* what the program gains for sure first */
 };
 
+/** What is left of a speed-up of the static model, which is for data in first-level cache, where DL1 has measured that
+ * the loop waits for farther ones: better code leaves that waiting. Else the speed-up. */
+double sn_variants_beside_waiting(const struct sn_variants *variants, double speedup);
+
 /** Free with sn_loop_evidence_free. Texts of the advice are borrowed from `known`. */
 void sn_loop_evidence_judge(const struct sn_loop_known *known, struct sn_loop_evidence *out);
 void sn_loop_evidence_free(struct sn_loop_evidence *evidence);

@@ -342,8 +342,8 @@ static void add_measured(struct builder *b, const struct sn_variants_list *list,
 			continue;
 		basis_ns += b->profile->loops[loop->loop].exclusive.cpu_ns;
 		s.value[loop->loop] = part_spared(figure->speedup);
-		s.low[loop->loop] = part_spared(figure->speedup_range.low);
-		s.high[loop->loop] = part_spared(figure->speedup_range.high);
+		s.low[loop->loop] = part_spared(sn_variant_range(loop, v).low);
+		s.high[loop->loop] = part_spared(sn_variant_range(loop, v).high);
 	}
 	if (!basis_ns) {
 		add_unknown(

@@ -5,6 +5,7 @@
 #define SN_WHATIF_SENTENCE_H
 
 #include "base/text.h"
+#include "whatif/judged.h"
 #include "whatif/whatif.h"
 
 /** Whether any variant promises the program 1.05x or more: less is inside the model's error, and no
@@ -16,7 +17,9 @@ enum { SN_WHATIF_HINT_LOOPS = 5 };
 
 /** What to do first, as one sentence with what it would bring. It is the advice that is sure to
  * gain the program most, whichever memory level the data come from; of equals, the one that may
- * gain most. Returns its loop; NULL if there is nothing to say that can be relied on. */
-const struct sn_whatif_loop *sn_whatif_hint(const struct sn_whatif *whatif, struct sn_text *out);
+ * gain most. Loops that were judged by their variants have the advice of that. `judged` may be NULL. Returns its
+ * loop; NULL if there is nothing to say that can be relied on. */
+const struct sn_whatif_loop *sn_whatif_hint(const struct sn_whatif *whatif,
+					    const struct sn_judged *judged, struct sn_text *out);
 
 #endif

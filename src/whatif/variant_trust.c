@@ -18,6 +18,19 @@ bool sn_variant_counts(const struct sn_variants *variants, enum sn_decan_variant
 	       f->speedup_range.low > 1;
 }
 
+struct sn_interval sn_variant_range(const struct sn_variants *variants,
+				    enum sn_decan_variant variant)
+{
+	const struct sn_variant_figure *f = &variants->figures[variant];
+	struct sn_interval range = f->speedup_range;
+
+	if (variant == SN_VARIANT_DL1)
+		range.high *= SN_VARIANT_ERROR;
+	if (f->state == SN_VARIANT_WARMED)
+		range.low = fmin(range.low, 1);
+	return range;
+}
+
 bool sn_variants_are_sure(const struct sn_variants *variants)
 {
 	for (int v = 0; v < SN_VARIANTS; v++)

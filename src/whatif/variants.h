@@ -68,6 +68,12 @@ enum sn_loop_class sn_loop_class_of(const struct sn_variants *variants);
 /** Whether a variant's gain counts, for all that concludes from it: it is there and not withheld, instances are long
  * enough, and where every variant has the loads that decide where the loop goes on it surely gains. */
 bool sn_variant_counts(const struct sn_variants *variants, enum sn_decan_variant variant);
+/** The loop with what a variant spares is within 10 % of the variant (bench/whatif/pairs.py: divisions). */
+#define SN_VARIANT_ERROR 1.1
+/** The interval of a variant's gain with what else is in doubt: DL1 is the loop within SN_VARIANT_ERROR, and of one that found
+ * warm caches the gain may be less, down to nothing. */
+struct sn_interval sn_variant_range(const struct sn_variants *variants,
+				    enum sn_decan_variant variant);
 /** Whether the variant surely takes nine tenths of what the loop takes, or more. */
 bool sn_variant_explains(const struct sn_variants *variants, enum sn_decan_variant variant);
 /** Whether the class is known by variants alone, none of them weak, timed beside an ORIG that is the loop. */

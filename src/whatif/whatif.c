@@ -15,6 +15,7 @@
 #include "cqa/loop/summary.h"
 #include "machine/errors.h"
 #include "profile/rank.h"
+#include "whatif/evidence.h"
 
 enum { FEW_SAMPLES = 20, WEIGH_SAMPLES = 20 };
 
@@ -236,17 +237,37 @@ void sn_whatif_advise(const struct sn_machine *machine, const struct sn_profile 
 	sn_vec_push(out, advice);
 }
 
+/* Where DL1 has measured that a loop waits for data, better code leaves that waiting. */
+static void bound_by_measurement(struct sn_cqa_loop *quality,
+				 const struct sn_variants_list *measured, uint32_t loop)
+{
+	for (size_t i = 0; i < measured->count; i++) {
+		const struct sn_variants *of = &measured->items[i];
+
+		if (of->loop != loop || of->exponent >= 0)
+			continue;
+		for (unsigned v = 0; v < SN_VARIANT_COUNT; v++) {
+			struct sn_cqa_variant *variant = &quality->variants[v];
+
+			variant->speedup = sn_variants_beside_waiting(of, variant->speedup);
+			variant->ram_speedup = fmin(variant->ram_speedup, variant->speedup);
+		}
+		return;
+	}
+}
+
 static void add_loop(struct sn_whatif *w, struct sn_structures *structures,
-		     const struct sn_heat_index *index, uint32_t number, size_t rank)
+		     const struct sn_variants_list *measured, uint32_t number, size_t rank)
 {
 	struct sn_whatif_loop loop = { .loop = number, .rank = rank };
 
 	take_shares(&loop, w->profile);
-	if (!analyse(w->machine, w->profile, structures, index, number, &loop.quality)) {
+	if (!analyse(w->machine, w->profile, structures, w->heat, number, &loop.quality)) {
 		loop.quality.not_analysed = "its machine code is not at hand";
 	} else {
 		sn_cqa_loop_shrink(&loop.quality);
 		sn_whatif_advise(w->machine, w->profile, number, &loop.quality, &loop.advice);
+		bound_by_measurement(&loop.quality, measured, number);
 	}
 	loop.doubts = doubts_of(&loop);
 	for (unsigned v = 0; v < SN_VARIANT_COUNT; v++) {
@@ -390,6 +411,7 @@ struct sn_whatif *sn_whatif_new(const struct sn_machine *machine, const struct s
 				struct sn_structures *structures, size_t most)
 {
 	struct sn_whatif *w = sn_alloc_zeroed(1, sizeof(*w));
+	struct sn_variants_list measured;
 	struct sn_progress progress;
 	size_t count;
 	uint32_t *order = sn_rank_loops(profile, false, &count);
@@ -398,17 +420,19 @@ struct sn_whatif *sn_whatif_new(const struct sn_machine *machine, const struct s
 	w->profile = profile;
 	w->heat = sn_alloc_zeroed(1, sizeof(*w->heat));
 	heat_index_make(profile, w->heat);
+	sn_variants_find(profile, structures, &measured);
 	sn_progress_begin(&progress, "analysing loops", count < most ? count : most);
 	for (size_t i = 0; i < count; i++) {
 		if (!profile->loops[order[i]].exclusive.cpu_ns)
 			continue;
 		sn_progress_update(&progress, w->loops.count);
 		if (w->loops.count < most)
-			add_loop(w, structures, w->heat, order[i], i + 1);
+			add_loop(w, structures, &measured, order[i], i + 1);
 		else
 			w->left_out++;
 	}
 	sn_progress_end(&progress);
+	sn_variants_free(&measured);
 	free(order);
 	for (unsigned v = 0; v < SN_VARIANT_COUNT; v++) {
 		find_steps(w, v, &w->variants[v]);

@@ -4,7 +4,8 @@
  * both comes the speed-up of the whole program. docs/method/whatif.md has the formulas (Amdahl
  * 1967; ONE View, sections 4.1 and 6.1).
  *
- * Nothing is measured here beyond the profile: the figures are the model's, for data in L1. Loops
+ * The figures are the model's, for data in L1. Where `sonde decan` has measured that a loop waits for data, its
+ * speed-ups leave that waiting in (sn_variants_beside_waiting); the cycles are still the model's. Loops
  * whose figures may be wrong are marked (enum sn_doubt), and totals are given with and without
  * them.
  */

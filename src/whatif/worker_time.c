@@ -154,6 +154,7 @@ void sn_worker_time_fill(struct sn_worker_time *c, const struct sn_profile *prof
 	uint32_t *worker_of = sn_alloc_zeroed(e->threads.count + 1, sizeof(*worker_of));
 	struct sn_map times = { 0 };
 
+	memset(c, 0, sizeof(*c));
 	c->begin_s = begin_s;
 	c->elapsed_s = elapsed_s;
 	c->workers = sn_workers_assign(e, worker_of);

@@ -14,7 +14,7 @@
 #include "views/summary/evidence_parts.h"
 #include "views/summary/verdict_parts.h"
 #include "whatif/data_use.h"
-#include "whatif/variants.h"
+#include "whatif/judged.h"
 
 /* ---- CPU time ---- */
 
@@ -26,7 +26,8 @@ struct sorting {
 	uint64_t *memory_ns, *io_ns, *compute_ns, *spin_ns; /* by function */
 	uint64_t *loop_ns;				    /* computing, by loop */
 	uint64_t *unknown_ns;				    /* by module */
-	struct sn_variants_list variants;
+	const struct sn_judged *judged;
+	uint32_t hint_loop; /* that the hint is on, if it was judged; else SN_NONE */
 };
 
 /* Waiting for a lock with the C library's help. */
@@ -190,47 +191,62 @@ static void take_data(struct sorting *s, uint32_t loop, const struct sn_data_use
 	s->compute_ns[function] -= s->loop_ns[loop] < s->compute_ns[function]
 					   ? s->loop_ns[loop]
 					   : s->compute_ns[function];
+	out->hint_is_of_data |= loop == s->hint_loop;
 	if (out->data.top_count < SN_EVIDENCE_TOP)
 		out->data.top[out->data.top_count++] = place;
 	out->data.count++;
 	out->data.seconds += place.seconds;
 }
 
-/* The loop as a whole, where a further run has measured what it gains from data in first-level cache; else NULL. */
-static const struct sn_variants *measured_dl1(const struct sorting *s, uint32_t loop)
-{
-	for (size_t i = 0; i < s->variants.count; i++) {
-		const struct sn_variants *of = &s->variants.items[i];
+/* What was measured says that the loop waits for its data for more than half of its time, or that it does not. */
+enum settled { NOT_SETTLED, SETTLED_DATA, SETTLED_ELSE };
 
-		if (of->loop == loop && of->exponent < 0)
-			return of->figures[SN_VARIANT_DL1].state == SN_VARIANT_MEASURED &&
-					       sn_variant_counts(of, SN_VARIANT_DL1)
-				       ? of
-				       : NULL;
-	}
-	return NULL;
+static enum settled by_dl1(struct sorting *s, const struct sn_variant_figure *dl1)
+{
+	const double waits_least = 2;
+
+	if (dl1->speedup_range.high < waits_least)
+		return SETTLED_ELSE;
+	if (dl1->speedup_range.low < waits_least)
+		return NOT_SETTLED;
+	if (!s->out->data.count)
+		s->out->data_dl1 =
+			(struct sn_evidence_measured){ dl1->speedup, dl1->speedup_range };
+	return SETTLED_DATA;
+}
+
+static enum settled by_measurement(struct sorting *s, const struct sn_judged_loop *judged)
+{
+	const struct sn_loop_evidence *evidence = &judged->evidence;
+
+	if (sn_variant_counts(&judged->variants, SN_VARIANT_DL1))
+		return by_dl1(s, &judged->variants.figures[SN_VARIANT_DL1]);
+	if (evidence->trust > SN_EVIDENCE_MEDIUM)
+		return NOT_SETTLED;
+	if (strcmp(evidence->kind, "memory_bound") != 0)
+		return SETTLED_ELSE;
+	if (!s->out->data.count)
+		s->out->data_list_cycles = judged->variants.figures[SN_VARIANT_ORIG].cycles;
+	return SETTLED_DATA;
 }
 
 static bool waits_for_data(struct sorting *s, uint32_t loop, struct sn_evidence_place place,
 			   double compute_s)
 {
-	/* then more than half of its time is waiting */
-	const double waits_least = 2;
-	const struct sn_variants *measured;
-	const struct sn_variant_figure *dl1;
+	const struct sn_judged_loop *judged = sn_judged_of(s->judged, loop);
+	enum settled settled;
 	struct sn_data_use use;
 
 	if (!s->structures || place.seconds < SN_HOT_SHARE * compute_s)
 		return false;
-	measured = measured_dl1(s, loop);
-	dl1 = measured ? &measured->figures[SN_VARIANT_DL1] : NULL;
-	if (dl1 && dl1->speedup_range.high < waits_least)
+	settled = judged ? by_measurement(s, judged) : NOT_SETTLED;
+	if (settled == SETTLED_ELSE)
 		return false;
-	if (dl1 && dl1->speedup_range.low >= waits_least) {
-		if (!s->out->data.count)
-			s->out->data_dl1 =
-				(struct sn_evidence_measured){ dl1->speedup, dl1->speedup_range };
-		use = (struct sn_data_use){ .is_sure = sn_variants_are_sure(measured) };
+	if (settled == SETTLED_DATA) {
+		use = (struct sn_data_use){
+			.is_sure = judged->evidence.trust == SN_EVIDENCE_HIGH,
+			.near_cycles = judged->known.quality ? judged->known.quality->cycles : 0,
+		};
 		take_data(s, loop, &use, place);
 		return true;
 	}
@@ -319,10 +335,10 @@ static void sorting_free(struct sorting *s)
 	free(s->spin_ns);
 	free(s->loop_ns);
 	free(s->unknown_ns);
-	sn_variants_free(&s->variants);
 }
 
 static void cpu_time_sort(const struct sn_summary *summary, const struct sn_machine *machine,
+			  const struct sn_judged *judged, uint32_t hint_loop,
 			  struct sn_evidence *out)
 {
 	const struct sn_profile *profile = summary->profile;
@@ -333,6 +349,8 @@ static void cpu_time_sort(const struct sn_summary *summary, const struct sn_mach
 		.structures = summary->structures,
 		.machine = machine,
 		.out = out,
+		.judged = judged,
+		.hint_loop = hint_loop,
 		.memory_ns = sn_alloc_zeroed(functions, sizeof(uint64_t)),
 		.io_ns = sn_alloc_zeroed(functions, sizeof(uint64_t)),
 		.compute_ns = sn_alloc_zeroed(functions, sizeof(uint64_t)),
@@ -348,8 +366,6 @@ static void cpu_time_sort(const struct sn_summary *summary, const struct sn_mach
 	place_of_most(program, s.io_ns, &out->io);
 	place_of_most(program, s.spin_ns, &out->spin);
 	unknown_find(&s);
-	if (summary->structures)
-		sn_variants_find(profile, summary->structures, &s.variants);
 	hot_loops_find(&s, summary);
 	hot_functions_find(&s, summary);
 	if (!sn_verdict_is_in_loops(out))
@@ -420,7 +436,7 @@ static double busiest_ratio(const struct sn_summary *s)
 }
 
 void sn_evidence_find(struct sn_summary *s, const struct sn_machine *machine,
-		      struct sn_evidence *out)
+		      const struct sn_judged *judged, uint32_t hint_loop, struct sn_evidence *out)
 {
 	*out = (struct sn_evidence){
 		.elapsed_s = s->elapsed_s,
@@ -436,7 +452,7 @@ void sn_evidence_find(struct sn_summary *s, const struct sn_machine *machine,
 		.busiest_ratio = busiest_ratio(s),
 		.hint = s->hint,
 	};
-	cpu_time_sort(s, machine, out);
+	cpu_time_sort(s, machine, judged, hint_loop, out);
 	worker_find(s->profile, out);
 	sn_evidence_find_mpi(s, out);
 	sn_evidence_find_locks(s, out);

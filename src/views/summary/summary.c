@@ -588,13 +588,21 @@ static void compile_find(struct sn_summary *s, struct sn_structures *structures)
 /* What to do first, and with that what the verdict is. */
 static void verdict_find(struct sn_summary *s, const struct sn_whatif *whatif)
 {
+	const struct sn_whatif_loop *loop = NULL;
 	struct sn_text hint = { 0 };
 	struct sn_evidence evidence;
+	struct sn_judged judged;
 
-	if (whatif && sn_whatif_hint(whatif, &hint))
+	sn_judged_find(s->profile, s->structures, whatif, &judged);
+	if (whatif)
+		loop = sn_whatif_hint(whatif, &judged, &hint);
+	if (loop)
 		s->hint = sn_arena_strdup(&s->arena, hint.chars);
 	sn_text_free(&hint);
-	sn_evidence_find(s, whatif ? whatif->machine : NULL, &evidence);
+	sn_evidence_find(s, whatif ? whatif->machine : NULL, &judged,
+			 loop && sn_judged_of(&judged, loop->loop) ? loop->loop : SN_NONE,
+			 &evidence);
+	sn_judged_free(&judged);
 	s->threads_workers_s = evidence.join_s + evidence.child_s;
 	s->threads_spin_s = evidence.spin_openmp_s + evidence.spin_mpi_s + evidence.spin_lock_s;
 	sn_verdict_decide(&evidence, &s->arena, &s->verdict);

@@ -112,6 +112,7 @@ struct sn_evidence {
 	struct sn_evidence_hot data;
 	double data_pass_ns, data_near_cycles, data_spread_bytes;
 	struct sn_evidence_measured data_dl1;
+	double data_list_cycles; /* of an iteration, measured, of a list that is far; else 0 */
 	bool data_is_sure;
 	double unsettled_s; /* of the hot places: they may compute or wait for data */
 	struct sn_evidence_place memory, io, spin; /* the function with most; spin: of its own */
@@ -140,6 +141,7 @@ struct sn_evidence {
 	bool is_cut;		      /* samples and the kernel's account differ */
 	double overhead_share;	      /* NaN: unknown */
 	const char *hint;	      /* advice on the hottest loop, or NULL */
+	bool hint_is_of_data;	      /* its loop is one of `data`, by what was measured of it */
 };
 
 struct sn_finding {

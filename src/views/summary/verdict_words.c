@@ -199,7 +199,7 @@ static void loops_remedy(const struct sn_evidence *e, const struct sn_cause *cau
 {
 	bool is_unsettled = sn_verdict_is_partly_unsettled(e);
 
-	if (e->hint)
+	if (e->hint && !e->hint_is_of_data)
 		sn_text_addf(out, "%s%s", e->hint, is_unsettled ? " " : "");
 	else
 		sn_text_addf(out,

@@ -36,6 +36,14 @@ void sn_verdict_data_sentence(const struct sn_evidence *e, const struct sn_cause
 			e->data_dl1.times, e->data_dl1.range.low, e->data_dl1.range.high);
 		return;
 	}
+	if (e->data_list_cycles > 0) {
+		sn_text_addf(
+			out,
+			": the first follows a list, one load after the other; an iteration takes "
+			"%.0f cycles (measured), with data in first-level cache %.1f by the model",
+			e->data_list_cycles, e->data_near_cycles);
+		return;
+	}
 	sn_text_addf(
 		out,
 		": a pass of the first takes %.3g ns, with data in L1 %.3g cycles by the model; "
@@ -46,8 +54,11 @@ void sn_verdict_data_sentence(const struct sn_evidence *e, const struct sn_cause
 void sn_verdict_data_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 			    struct sn_text *out)
 {
-	(void)e;
 	(void)cause;
+	if (e->hint && e->hint_is_of_data) {
+		sn_text_add(out, e->hint);
+		return;
+	}
 	sn_text_add(out, "Fewer or nearer data: smaller types, blocks that fit a cache, another "
 			 "order of loops or elements; of chains of pointers, several at a time");
 }

@@ -271,6 +271,11 @@ TEST(a_list_that_is_far_away_waits_for_memory)
 	sn_loop_evidence_judge(&g.known, &g.out);
 	CHECK_STRING(g.out.kind, "memory_bound");
 	CHECK(strstr(g.out.verdict, "100 cycles an iteration") != NULL);
+	/* nearer nodes come first: at best an iteration takes the model's 4 cycles */
+	CHECK_STRING(g.out.advice.items[0].subject, "locality");
+	CHECK(is_near(g.out.advice.items[0].range.low, 1));
+	CHECK(is_near(g.out.advice.items[0].range.high, 25 * 1.1));
+	CHECK(is_near(g.out.advice.items[0].program_range.high, 1 / (1 - 0.5 * (1 - 1 / 27.5))));
 	sn_loop_evidence_free(&g.out);
 	/* in cache it is not told */
 	g.variants.figures[SN_VARIANT_ORIG].cycles = 5;
@@ -415,4 +420,32 @@ TEST(nothing_known_is_said)
 	CHECK_STRING(g.out.kind, "unknown");
 	CHECK(strstr(g.out.verdict, "not measured"));
 	sn_loop_evidence_free(&g.out);
+}
+
+/* All that concludes from a variant has the same doubt. */
+TEST(a_variant_that_found_warm_caches_promises_nothing)
+{
+	struct given g;
+
+	begin(&g);
+	measure(&g, SN_VARIANT_DL1, 4, 3.8, 4.2);
+	measure(&g, SN_VARIANT_FP, 4, 3.8, 4.2);
+	CHECK(is_near(sn_variant_range(&g.variants, SN_VARIANT_DL1).low, 3.8));
+	CHECK(is_near(sn_variant_range(&g.variants, SN_VARIANT_DL1).high, 4.2 * 1.1));
+	CHECK(is_near(sn_variant_range(&g.variants, SN_VARIANT_FP).high, 4.2));
+	g.variants.figures[SN_VARIANT_FP].state = SN_VARIANT_WARMED;
+	CHECK(is_near(sn_variant_range(&g.variants, SN_VARIANT_FP).low, 1));
+}
+
+TEST(measured_waiting_is_left_of_a_speed_up_by_the_model)
+{
+	struct given g;
+
+	begin(&g);
+	measure(&g, SN_VARIANT_ORIG, 1, 1, 1);
+	measure(&g, SN_VARIANT_DL1, 5, 4, 6);
+	/* a quarter of the time is the loop's own: a twice as good one saves half of that */
+	CHECK(is_near(sn_variants_beside_waiting(&g.variants, 2), 1 / 0.875));
+	measure(&g, SN_VARIANT_DL1, 1.02, 0.99, 1.05);
+	CHECK(is_near(sn_variants_beside_waiting(&g.variants, 2), 2));
 }

@@ -50,14 +50,20 @@ static void begin(struct table *t)
 	t->loops[2].advice.count = 0;
 }
 
-static void check_hint(const struct table *t, const char *want)
+static void check_judged_hint(const struct table *t, const struct sn_judged *judged,
+			      const char *want)
 {
 	struct sn_text text = { 0 };
-	const struct sn_whatif_loop *loop = sn_whatif_hint(&t->whatif, &text);
+	const struct sn_whatif_loop *loop = sn_whatif_hint(&t->whatif, judged, &text);
 
 	CHECK((loop != NULL) == (want != NULL));
 	CHECK_STRING(text.chars ? text.chars : "", want ? want : "");
 	sn_text_free(&text);
+}
+
+static void check_hint(const struct table *t, const char *want)
+{
+	check_judged_hint(t, NULL, want);
 }
 
 TEST(less_than_five_per_cent_is_no_promise)
@@ -145,5 +151,33 @@ TEST(advice_that_brings_only_names_gives_no_hint)
 	for (size_t i = 0; i < LOOPS; i++)
 		t.advice[i].subject = "debug lines";
 	check_hint(&t, NULL);
+	fixture_end(&t.fixture);
+}
+
+/* What was measured of a loop is in place of what the model says of it. */
+TEST(measured_evidence_gives_the_hint)
+{
+	struct sn_loop_advice nearer = { .grade = "measured",
+					 .subject = "locality",
+					 .sentence = "Bring it nearer.",
+					 .range = { 1, 4 },
+					 .program_range = { 1, 1.6 } };
+	struct sn_judged_loop one = { 0 };
+	struct sn_judged judged = { 0 };
+	struct table t;
+
+	begin(&t);
+	t.loops[1].advice.count = 0;
+	one.number = t.loops[0].loop;
+	one.loop = &t.loops[0];
+	judged.loops.items = &one;
+	judged.loops.count = 1;
+	check_judged_hint(&t, &judged, NULL);
+	one.evidence.advice.items = &nearer;
+	one.evidence.advice.count = 1;
+	check_judged_hint(
+		&t, &judged,
+		"kernel.h:3-5 (loop #1): Bring it nearer. As measured 1.00 to 4.00x for the "
+		"loop, 1.00 to 1.60x for the program.");
 	fixture_end(&t.fixture);
 }

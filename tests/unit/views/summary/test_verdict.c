@@ -88,6 +88,19 @@ TEST(loops_that_wait_for_data)
 	check(SN_VERDICT_MEMORY, "Memory-bound in 1 loop: list.c:10 in walk takes 69.7 %");
 	CHECK_INT(answer.confidence, SN_TRUST_MEDIUM);
 	CHECK(strstr(answer.findings[0].sentence, "takes 92 ns, with data in L1 4 cycles"));
+	/* advice on another loop stays there; that on a measured one that waits is the remedy */
+	e.hint = "Bring the list nearer.";
+	decide(&e);
+	CHECK(strcmp(answer.findings[0].remedy, e.hint) != 0);
+	e.hint_is_of_data = true;
+	e.data_list_cycles = 396;
+	decide(&e);
+	CHECK_STRING(answer.findings[0].remedy, e.hint);
+	CHECK(strstr(answer.findings[0].sentence, "an iteration takes 396 cycles (measured)"));
+	e.hint = NULL;
+	e.hint_is_of_data = false;
+	e.data_list_cycles = 0;
+	decide(&e);
 	CHECK(strstr(answer.findings[0].sentence, "256 MB or more"));
 	e.data_is_sure = true;
 	decide(&e);
