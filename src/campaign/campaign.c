@@ -1,4 +1,4 @@
-/* Campaign folders: made, found, opened, locked; experiments added to them by hand. */
+/* Campaign folders: made, found, opened, locked. */
 #include "campaign/campaign.h"
 
 #include <assert.h>
@@ -17,7 +17,6 @@
 #include "base/file.h"
 #include "base/intern.h"
 #include "base/progress.h"
-#include "campaign/facts.h"
 #include "campaign/jobs.h"
 #include "campaign/judge.h"
 #include "campaign/values.h"
@@ -390,6 +389,10 @@ void sn_campaign_series(const struct sn_campaign *c, const char **out)
 		if (i < c->state->configurations) {
 			series_key(&c->plan->configurations.items[i], &key);
 			number = sn_intern(&keys, key.chars, key.length);
+		} else if (c->state->added.items[i - c->state->configurations].program) {
+			sn_text_addf(&key, "added\n%s\n",
+				     c->state->added.items[i - c->state->configurations].program);
+			number = sn_intern(&keys, key.chars, key.length);
 		}
 		if (number == names.count) {
 			const char *name =
@@ -509,106 +512,4 @@ pid_t sn_campaign_holder(const char *folder)
 		holder = holder_read(fd);
 	close(fd);
 	return holder;
-}
-
-/* ---- by hand ---- */
-
-static uint32_t configuration_named(const struct sn_campaign *c, const char *name)
-{
-	for (uint32_t i = 0; i < sn_campaign_configuration_count(c); i++)
-		if (!strcmp(sn_campaign_configuration_name(c, i), name))
-			return i;
-	return sn_campaign_configuration_count(c);
-}
-
-static uint32_t free_block(const struct sn_campaign *c, uint32_t configuration)
-{
-	uint32_t block = 0;
-
-	while (sn_campaign_last(c->state, configuration, block))
-		block++;
-	return block;
-}
-
-/* A path that stays right when both are moved together is not asked for: it is absolute. */
-static sn_status attempt_of(struct sn_campaign *c, const char *experiment,
-			    struct sn_campaign_attempt *out, struct sn_error *err)
-{
-	struct sn_experiment *e;
-	sn_status status = sn_experiment_open(experiment, &e, err);
-	char *path;
-
-	if (status != SN_OK)
-		return status;
-	*out = (struct sn_campaign_attempt){
-		.attempt = 1, .exit_status = e->exit_status, .pid = -1, .facts = sn_run_facts_of(e)
-	};
-	path = realpath(e->path, NULL);
-	out->experiment = sn_arena_strdup(&c->state->arena, path ? path : e->path);
-	out->state = sn_run_has_ended(e) && e->exit_status == 0 ? SN_RUN_DONE : SN_RUN_FAILED;
-	if (out->state == SN_RUN_FAILED)
-		out->reason = sn_arena_printf(&c->state->arena, "exit status %d", e->exit_status);
-	free(path);
-	sn_experiment_free(e);
-	return SN_OK;
-}
-
-/* Ranks are in the name only where some are: a run without any is one of 'threads=N'. */
-static const char *name_of(struct sn_campaign *c, const struct sn_run_facts *facts)
-{
-	bool has_ranks = facts->ranks > 1;
-
-	for (size_t i = 0; i < c->plan->configurations.count; i++)
-		has_ranks |= c->plan->configurations.items[i].ranks > 0;
-	if (!has_ranks)
-		return sn_arena_printf(&c->state->arena, "threads=%d", facts->threads_least);
-	return sn_arena_printf(&c->state->arena, "ranks=%d threads=%d", facts->ranks,
-			       facts->threads_least);
-}
-
-sn_status sn_campaign_add(struct sn_campaign *c, const char *experiment, const char *configuration,
-			  struct sn_error *err)
-{
-	struct sn_campaign_attempt attempt;
-	struct sn_campaign_log log;
-	sn_status status = attempt_of(c, experiment, &attempt, err);
-
-	if (status == SN_OK && sn_is_archive(experiment))
-		status = sn_error_set(
-			err, SN_ERR_USAGE,
-			"'%s' is an archive, and a campaign keeps the paths of folders; "
-			"unpack it first: tar --zstd -xf %s",
-			experiment, experiment);
-	if (status == SN_OK)
-		status = sn_campaign_log_open(c->path, &log, err);
-	if (status != SN_OK)
-		return status;
-	if (!configuration)
-		configuration = name_of(c, &attempt.facts);
-	for (size_t i = 0; i < c->state->attempts.count; i++)
-		if (c->state->attempts.items[i].experiment &&
-		    !strcmp(c->state->attempts.items[i].experiment, attempt.experiment))
-			status = sn_error_set(err, SN_ERR_USAGE, "'%s' is in the campaign already",
-					      experiment);
-	attempt.configuration = configuration_named(c, configuration);
-	if (status == SN_OK && attempt.configuration == sn_campaign_configuration_count(c)) {
-		struct sn_campaign_added added = { configuration, (uint32_t)attempt.facts.ranks,
-						   (uint32_t)attempt.facts.threads_least };
-
-		sn_vec_push(&c->state->added, added);
-		status = sn_campaign_log_added(&log, &added, err);
-	}
-	attempt.block = free_block(c, attempt.configuration);
-	if (attempt.configuration < c->state->configurations && attempt.block < c->state->repeat)
-		attempt.block = c->state->repeat;
-	while (sn_campaign_last(c->state, attempt.configuration, attempt.block))
-		attempt.block++;
-	if (status == SN_OK)
-		status = sn_campaign_log_begin(&log, &attempt, err);
-	if (status == SN_OK)
-		status = sn_campaign_log_end(&log, &attempt, err);
-	if (status == SN_OK)
-		sn_campaign_state_begin(c->state, &attempt);
-	sn_campaign_log_close(&log);
-	return status;
 }

@@ -58,7 +58,9 @@ bool sn_campaign_has_experiment(const struct sn_campaign *campaign,
 /** Whether an attempt is done and in statistics. A warning tells of one whose experiment is gone. */
 bool sn_campaign_can_be_read(const struct sn_campaign *campaign,
 			     const struct sn_campaign_attempt *attempt);
-/** Adds an experiment that was made by hand, as a run of the configuration of this name. */
+/** Adds an experiment that was made by hand, as a run of the configuration of this name; NULL: by its ranks and threads.
+ * One of another program than the campaign's own runs has a series of its own, which a warning tells; in a
+ * configuration with runs of another program it is SN_ERR_USAGE. */
 sn_status sn_campaign_add(struct sn_campaign *campaign, const char *experiment,
 			  const char *configuration, struct sn_error *err);
 

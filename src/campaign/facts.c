@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/stats.h"
 
 /* As in the profile: threads with less than this part of the busiest one's CPU time are helpers. */
@@ -28,6 +29,26 @@ struct sn_run_facts sn_run_facts_unknown(void)
 bool sn_run_has_ended(const struct sn_experiment *e)
 {
 	return !e->is_salvaged && e->exit_status >= 0;
+}
+
+const char *sn_run_program(const struct sn_experiment *e)
+{
+	double *cpu_s = sn_alloc_zeroed(e->processes.count + 1, sizeof(*cpu_s));
+	size_t most = 0;
+	const char *path;
+
+	for (size_t i = 0; i < e->samples.count; i++) {
+		uint32_t process = e->threads.items[e->samples.items[i].thread].process;
+
+		cpu_s[process] += (double)e->samples.items[i].cpu_ns;
+		if (cpu_s[process] > cpu_s[most])
+			most = process;
+	}
+	free(cpu_s);
+	path = most < e->processes.count ? e->processes.items[most].program : NULL;
+	if (!path || !*path)
+		path = e->program;
+	return path ? sn_base_name(path) : "";
 }
 
 /* ---- ranks and threads ---- */

@@ -15,6 +15,9 @@ struct sn_run_facts sn_run_facts_unknown(void);
  * docs/method/scalability.md. */
 struct sn_run_facts sn_run_facts_of(const struct sn_experiment *experiment);
 
+/** The name of the program whose process has most CPU time, without folders; "": not known. Borrowed. */
+const char *sn_run_program(const struct sn_experiment *experiment);
+
 /** Whether all of its processes ended, and the exit status of the target is known. */
 bool sn_run_has_ended(const struct sn_experiment *experiment);
 

@@ -231,7 +231,8 @@ static bool built_read(struct sn_campaign_state *s, const json_t *root)
 
 static bool added_read(struct sn_campaign_state *s, const json_t *root)
 {
-	struct sn_campaign_added fresh = { .name = text_of(s, root, "name") };
+	struct sn_campaign_added fresh = { .name = text_of(s, root, "name"),
+					   .program = text_of(s, root, "program") };
 
 	if (!fresh.name || s->added.count >= BLOCKS_MAX ||
 	    !number_of(root, "ranks", INT32_MAX, &fresh.ranks) ||
@@ -617,6 +618,8 @@ static void added_members(struct sn_json *json, const void *context)
 	sn_json_member_string(json, "name", a->name);
 	sn_json_member_uint(json, "ranks", a->ranks);
 	sn_json_member_uint(json, "threads", a->threads);
+	if (a->program)
+		sn_json_member_string(json, "program", a->program);
 }
 
 sn_status sn_campaign_log_added(struct sn_campaign_log *log, const struct sn_campaign_added *added,

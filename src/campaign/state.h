@@ -81,6 +81,8 @@ struct sn_campaign_built {
 struct sn_campaign_added {
 	const char *name;
 	uint32_t ranks, threads;
+	const char
+		*program; /* that it ran, where the campaign's own runs ran another; NULL: theirs */
 };
 
 struct sn_campaign_state {

@@ -320,6 +320,30 @@ got = status('first')['runs'][-1]
 t.check(done.returncode == 0 and (got['configuration'], got['repeat']) == ('threads=1', 5),
         'without a name it joins those with as many threads', done.stderr, got)
 
+# another program: in no configuration with these, nor in their series, and told
+shutil.copy(app, 'stranger')
+t.run('record', '-o', 'hand3', '-q', './stranger')
+done = t.run('campaign', 'add', 'first', 'hand3', '--configuration', 'threads=1')
+t.check(done.returncode == 2 and 'ran stranger' in done.stderr and '--configuration NAME' in done.stderr and len(status('first')['runs']) == 8,
+        'a run of another program does not join a configuration', done.stderr)
+done = t.run('campaign', 'add', 'first', 'hand3')
+got = status('first')['runs'][-1]
+t.check(done.returncode == 0 and got['configuration'] == 'stranger threads=1' and 'ran stranger' in done.stderr and 'series of its own' in done.stderr,
+        'it has a configuration of its own, with a warning', done.stderr, got)
+scaling = json.loads(t.run('scalability', 'first', '-f', 'json').stdout)
+t.check(all(r['efficiency'] in (1, None) for r in scaling['rows'] if r['configuration'] == 'stranger threads=1') and not any('two programs' in w for w in scaling['warnings']),
+        'and is set against no other', scaling['rows'][:4])
+# a campaign of an older version has them mixed
+shutil.copytree('first', 'mixed')
+with open('mixed/state.jsonl') as old:
+    lines = [json.loads(line) for line in old]
+with open('mixed/state.jsonl', 'w') as new:
+    for line in lines:
+        line.pop('program', None)
+        new.write(json.dumps(line) + '\n')
+mixed = json.loads(t.run('scalability', 'mixed', '-f', 'json').stdout)
+t.check(any('two programs' in w and 'stranger' in w for w in mixed['warnings']), 'two programs in one series are warned of', mixed['warnings'])
+
 with open('first/lock', 'a') as own, open(f'/tmp/sonde-campaign.{os.geteuid()}.lock', 'a') as machine: # as one that runs has them
     fcntl.flock(own, fcntl.LOCK_EX)
     try:

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/intern.h"
 #include "base/map.h"
+#include "campaign/facts.h"
 #include "compare/entry.h"
 #include "compare/ranges.h"
 #include "profile/workers.h"
@@ -263,6 +264,7 @@ void sn_scaling_run_fill(struct sn_scaling_run *run, const struct sn_profile *pr
 	memset(run, 0, sizeof(*run));
 	ranks = ranks ? ranks : 1;
 	threads = threads ? threads : 1;
+	run->program = sn_arena_strdup(&run->arena, sn_run_program(e));
 	run->workers = (double)ranks * threads;
 	run->elapsed_s = sn_seconds(e->elapsed_ns);
 	b.of_function = sn_alloc_zeroed(profile->program->functions.count + 1, sizeof(uint32_t));

@@ -34,7 +34,8 @@ struct sn_scaling_part {
 
 struct sn_scaling_run {
 	struct sn_arena arena;
-	double workers; /* ranks x threads */
+	const char *program; /* sn_run_program; NULL: not known */
+	double workers;	     /* ranks x threads */
 	double elapsed_s, cpu_s, system_s, wait_cpu_s;
 	double useful_s,
 		useful_busiest_s; /* CPU time neither in MPI or OpenMP nor waiting actively */

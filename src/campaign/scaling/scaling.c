@@ -529,6 +529,31 @@ static sn_status references_find(struct builder *b, struct sn_error *err)
 	return SN_OK;
 }
 
+/* The first run of a series and the first one that ran another program. */
+static void programs_compare(struct builder *b)
+{
+	const struct sn_scaling_member **first =
+		sn_alloc_zeroed(b->configuration_count + 1, sizeof(*first)); /* by series */
+
+	for (size_t m = 0; m < b->member_count && !b->scaling->mixed; m++) {
+		const struct sn_scaling_member *here = &b->members[m];
+		const struct sn_scaling_member **of = &first[b->series_of[here->configuration]];
+
+		if (!here->run.program || !*here->run.program)
+			continue;
+		if (!*of)
+			*of = here;
+		if (strcmp((*of)->run.program, here->run.program) != 0)
+			b->scaling->mixed = sn_arena_printf(
+				&b->scaling->arena,
+				"Runs of two programs are set against each other: a run of '%s' ran "
+				"%s, one of '%s' %s. What is said of their scaling is of no use.",
+				b->configurations[(*of)->configuration].name, (*of)->run.program,
+				b->configurations[here->configuration].name, here->run.program);
+	}
+	free(first);
+}
+
 static void configurations_count(struct builder *b)
 {
 	for (size_t m = 0; m < b->member_count; m++) {
@@ -560,6 +585,7 @@ sn_status sn_scaling_new(const struct sn_scaling_member *members, size_t count,
 	b.workers = sn_alloc_zeroed(configuration_count + 1, sizeof(*b.workers));
 	b.series_of = series_number(configurations, configuration_count);
 	configurations_count(&b);
+	programs_compare(&b);
 	subjects_fill(&b);
 	status = references_find(&b, err);
 	if (status == SN_OK) {

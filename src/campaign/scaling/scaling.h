@@ -62,6 +62,7 @@ struct sn_scaling_fit {
 
 struct sn_scaling {
 	struct sn_arena arena;
+	const char *mixed; /* a sentence: runs of one series ran two programs; NULL: none did */
 	bool is_weak;
 	SN_VEC(struct sn_scaling_row)
 	rows; /* application, then categories, loops and functions by

@@ -307,13 +307,20 @@ bool sn_scaling_add_warning(const struct sn_scaling *scaling,
 	const struct sn_scaling_row *first = NULL;
 	size_t count = 0;
 
+	if (++*at == 1) {
+		if (scaling->mixed) {
+			sn_text_add(out, scaling->mixed);
+			return true;
+		}
+		++*at;
+	}
 	/* where nothing is set against a reference, none is to be trusted */
-	if (*at || sn_scaling_is_flat(scaling))
+	if (*at != 2 || sn_scaling_is_flat(scaling))
 		return false;
-	for (; is_application(scaling, *at); ++*at) {
-		if (!is_busy_reference(&scaling->rows.items[*at]))
+	for (size_t i = 0; is_application(scaling, i); i++) {
+		if (!is_busy_reference(&scaling->rows.items[i]))
 			continue;
-		first = first ? first : &scaling->rows.items[*at];
+		first = first ? first : &scaling->rows.items[i];
 		count++;
 	}
 	if (!count)

@@ -43,7 +43,7 @@ typedef bool sn_scaling_sentence_adder(const struct sn_scaling *scaling,
 
 /** Answers what the campaign asked: of each series one sentence, what more workers bring and why not more. */
 sn_scaling_sentence_adder sn_scaling_add_answer;
-/** Warnings: of the references that cannot be trusted, why. */
+/** Warnings: of runs of two programs in one series; of the references that cannot be trusted, why. */
 sn_scaling_sentence_adder sn_scaling_add_warning;
 
 #endif
