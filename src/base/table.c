@@ -342,6 +342,22 @@ static int rows_compare(const void *a, const void *b, void *context)
 	return result ? result : (x > y) - (x < y);
 }
 
+sn_status sn_table_sort(const struct sn_table *table, const char *sort, size_t *rows, size_t count,
+			struct sn_error *err)
+{
+	struct sort_order order = { table, 0, sort[0] == '-' };
+	const char *key = sort + order.is_ascending;
+	sn_status status = sn_table_column_find(table, key, strlen(key), &order.column, err);
+
+	if (status != SN_OK)
+		return status;
+	/* Text reads best from A to Z, numbers from the largest: that is the default. */
+	if (sn_cell_kind_is_text(table->columns[order.column].kind))
+		order.is_ascending = !order.is_ascending;
+	qsort_r(rows, count, sizeof(*rows), rows_compare, &order);
+	return SN_OK;
+}
+
 static sn_status selection_make(const struct sn_table *table, const struct sn_table_view *view,
 				struct sn_table_selection *sel, struct sn_error *err)
 {
@@ -364,18 +380,8 @@ static sn_status selection_make(const struct sn_table *table, const struct sn_ta
 	}
 	if (status == SN_OK)
 		status = rows_filter(table, view->filter, sel, err);
-	if (status == SN_OK && view->sort) {
-		struct sort_order order = { table, 0, view->sort[0] == '-' };
-		const char *key = view->sort + order.is_ascending;
-
-		status = sn_table_column_find(table, key, strlen(key), &order.column, err);
-		/* Text reads best from A to Z, numbers from the largest: that is the default. */
-		if (status == SN_OK && sn_cell_kind_is_text(table->columns[order.column].kind))
-			order.is_ascending = !order.is_ascending;
-		if (status == SN_OK)
-			qsort_r(sel->rows, sel->row_count, sizeof(*sel->rows), rows_compare,
-				&order);
-	}
+	if (status == SN_OK && view->sort)
+		status = sn_table_sort(table, view->sort, sel->rows, sel->row_count, err);
 	sel->matching_rows = sel->row_count;
 	if (view->top && sel->row_count > view->top)
 		sel->row_count = view->top;

@@ -101,6 +101,10 @@ size_t sn_table_rows_shown(const struct sn_table *table, const struct sn_table_v
 /** Whether any row that the view shows has this value in a column of whole numbers. */
 bool sn_table_shows(const struct sn_table *table, const struct sn_table_view *view, size_t column,
 		    int64_t value);
+/** Puts numbers of rows in the order that `sort` names: a key, or "-key" for ascending. */
+sn_status sn_table_sort(const struct sn_table *table, const char *sort, size_t *rows, size_t count,
+			struct sn_error *err);
+
 /** Writes the member "rows" of an open object. `view` filters, orders and cuts the rows; its format
  * does not count. */
 sn_status sn_table_write_member(const struct sn_table *table, const struct sn_table_view *view,

@@ -237,8 +237,14 @@ sn_status sn_campaign_open(const char *name, struct sn_campaign **out, struct sn
 	struct sn_text path = { 0 };
 	sn_status status = SN_OK;
 
+	struct stat st;
+
 	if (name && sn_is_archive(name))
 		status = sn_archive_open(name, &name, err);
+	else if (name && !stat(name, &st) && !S_ISDIR(st.st_mode))
+		status = sn_error_set(err, SN_ERR_FORMAT,
+				      "'%s' is neither a campaign's folder nor an archive of one",
+				      name);
 	if (name)
 		sn_text_add(&path, name);
 	else

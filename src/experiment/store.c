@@ -345,18 +345,19 @@ static void run_find(const char *campaign, struct sn_text *out)
 	sn_text_free(&path);
 }
 
-static sn_status no_experiment_but_campaign(const char *name, struct sn_error *err)
+static sn_status no_experiment_but_campaign(const char *name, const char *folder,
+					    struct sn_error *err)
 {
 	struct sn_text run = { 0 };
 	sn_status status;
 
-	run_find(name, &run);
+	run_find(folder, &run);
 	if (run.length)
 		status = sn_error_set(
 			err, SN_ERR_FORMAT,
 			"'%s' is a campaign, not an experiment: give the same command one of its "
-			"runs, such as '%s' ('sonde campaign status %s' lists them)",
-			name, run.chars, name);
+			"runs, such as '%s%s' ('sonde campaign status %s' lists them)",
+			name, name, run.chars + strlen(folder), name);
 	else
 		status = sn_error_set(
 			err, SN_ERR_FORMAT,
@@ -387,10 +388,11 @@ static bool is_output_of_run(const char *name)
 	return is_one;
 }
 
-static sn_status no_experiment(const char *name, struct sn_error *err)
+/* `folder` is what `name` stands for: itself, or where an archive was unpacked. */
+static sn_status no_experiment(const char *name, const char *folder, struct sn_error *err)
 {
-	if (is_campaign(name))
-		return no_experiment_but_campaign(name, err);
+	if (is_campaign(folder))
+		return no_experiment_but_campaign(name, folder, err);
 	if (is_output_of_run(name))
 		return sn_error_set(
 			err, SN_ERR_FORMAT,
@@ -451,13 +453,18 @@ sn_status sn_store_resolve(const char *name, struct sn_text *path, struct sn_err
 	if (name[0] != '@') {
 		struct stat st;
 
-		if (stat(name, &st))
+		if (stat(name, &st)) {
+			if (errno == ENOTDIR && sn_archive_open_within(name, path, &status, err))
+				return status != SN_OK || has_key(path->chars)
+					       ? status
+					       : no_experiment(name, path->chars, err);
 			return sn_error_errno(err, "cannot open the experiment '%s'", name);
+		}
 		folder = name;
 		if (sn_is_archive(name) && sn_archive_open(name, &folder, err) != SN_OK)
 			return err ? err->status : SN_ERR_FORMAT;
 		if (!has_key(folder))
-			return no_experiment(name, err);
+			return no_experiment(name, folder, err);
 		sn_text_add(path, folder);
 		return SN_OK;
 	}

@@ -451,6 +451,27 @@ sn_status sn_archive_open(const char *path, const char **folder, struct sn_error
 	return SN_OK;
 }
 
+bool sn_archive_open_within(const char *path, struct sn_text *out, sn_status *status,
+			    struct sn_error *err)
+{
+	char *part = sn_strdup(path);
+	const char *folder;
+	bool is_one = false;
+
+	for (char *end = strrchr(part, '/'); end && end > part && !is_one;
+	     end = strrchr(part, '/')) {
+		*end = '\0';
+		is_one = sn_is_archive(part);
+	}
+	if (is_one) {
+		*status = sn_archive_open(part, &folder, err);
+		if (*status == SN_OK)
+			sn_text_addf(out, "%s%s", folder, path + strlen(part));
+	}
+	free(part);
+	return is_one;
+}
+
 const char *sn_archive_of(const char *path)
 {
 	for (size_t i = 0; path && i < opened.count; i++) {

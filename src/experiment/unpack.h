@@ -20,6 +20,10 @@ bool sn_is_archive(const char *path);
  * command ends. SN_ERR_FORMAT: damaged, hostile, or of something else; SN_ERR_IO. Then nothing of it is
  * left. */
 sn_status sn_archive_open(const char *path, const char **folder, struct sn_error *err);
+/** The same of a path that goes on within an archive (`a.sonde/runs/x`). False, and *out as it was, if no part of it is
+ * one; else *status tells whether it could be opened, and `out` gets the unpacked path. */
+bool sn_archive_open_within(const char *path, struct sn_text *out, sn_status *status,
+			    struct sn_error *err);
 
 /** The archive that a path below such a folder came from; NULL: from none. */
 const char *sn_archive_of(const char *path);

@@ -118,6 +118,13 @@ for x in (here, there):
 t.check(here == there and len(here['runs']) >= 5, 'campaign status is equal from folder and archive', folder, archive)
 folder, archive = (sonde('scalability', x, '--format', 'json') for x in ('camp', 'camp.sonde'))
 t.check(folder.stdout == archive.stdout and json.loads(folder.stdout)['rows'], 'scalability is', folder.stderr, archive.stderr)
+run = next(r['experiment'] for r in json.loads(sonde('campaign', 'status', 'camp', '--format', 'json').stdout)['runs'] if r['experiment'])
+folder, archive = (sonde('show', 'functions', f'{x}/{run}', '--format', 'csv') for x in ('camp', 'camp.sonde'))
+t.check(folder.stdout == archive.stdout and archive.returncode == 0, 'a run is shown from within the archive', archive.stderr)
+done = sonde('show', 'functions', 'camp.sonde')
+t.check("is a campaign" in done.stderr and "'camp.sonde/runs/" in done.stderr, 'the archive of a campaign says which run to ask for', done.stderr)
+done = sonde('scalability', app)
+t.check(done.returncode == 5 and 'neither a campaign' in done.stderr, 'a file that is no archive', done.stderr)
 with open('camp/lock', 'r+') as lock: # as the process that runs it has it
     fcntl.flock(lock, fcntl.LOCK_EX)
     lock.truncate(0)

@@ -82,6 +82,11 @@ for name in ('functions', 'loops', 'threads', 'categories', 'compile'):
             for k, v in w.items())]
         bad += [] if found else [w]
     t.equal(bad, [], f'{name}: every row is that of the JSON')
+for name in ('Functions', 'Modules', 'Loops'):
+    rows = book[name]['rows']
+    key = next(k for k in rows[0] if k.startswith('exclusive'))
+    values = [r[rows[0].index(key)] for r in rows[1:]]
+    t.equal(values, sorted(values, reverse=True), f'{name}: the hottest first, as on a terminal')
 t.check(any('=HYPERLINK' in str(r[0]) for r in book['Functions']['rows']), 'a hostile name stays text')
 t.check(['arguments', report['summary']['arguments']] in book['Provenance']['rows'], 'provenance', book['Provenance'])
 

@@ -243,7 +243,12 @@ static void sheet_write(const struct book *b, const struct sn_xlsx_sheet *what)
 	lxw_worksheet *sheet = xlsx.workbook_add_worksheet(b->workbook, what->name);
 	size_t rows = table->row_count < ROWS_MOST ? table->row_count : ROWS_MOST;
 	size_t quality = column_named(table, "quality");
+	size_t *order = sn_alloc_zeroed(table->row_count + 1, sizeof(*order));
 
+	for (size_t r = 0; r < table->row_count; r++)
+		order[r] = r;
+	if (what->sort) /* a table without that column stays as it is */
+		(void)!sn_table_sort(table, what->sort, order, table->row_count, NULL);
 	for (size_t c = 0; c < table->column_count; c++)
 		xlsx.worksheet_set_column(sheet, (lxw_col_t)c, (lxw_col_t)c, width_of(table, c),
 					  NULL);
@@ -254,13 +259,14 @@ static void sheet_write(const struct book *b, const struct sn_xlsx_sheet *what)
 	for (size_t r = 0; r < rows; r++)
 		for (size_t c = 0; c < table->column_count; c++)
 			cell_write(b, sheet, (lxw_row_t)r + 1, (lxw_col_t)c, table->columns[c].kind,
-				   sn_table_cell(table, r, c));
+				   sn_table_cell(table, order[r], c));
 	if (rows)
 		xlsx.worksheet_autofilter(sheet, 0, 0, (lxw_row_t)rows,
 					  (lxw_col_t)table->column_count - 1);
 	if (quality < table->column_count)
 		quality_colour(b, sheet, (lxw_col_t)quality, (lxw_row_t)rows);
 	chart_add(b, sheet, what);
+	free(order);
 }
 
 static sn_status book_write(const char *temporary, const char *path,
@@ -387,7 +393,8 @@ sn_status sn_report_write_xlsx(const struct sn_report *report, const char *path,
 	for (size_t i = 0; i < report->tables.count; i++) {
 		const struct sn_report_table *table = &report->tables.items[i];
 		struct sn_xlsx_sheet sheet = { .name = sheet_name(&names, table->view->name),
-					       .table = &table->table };
+					       .table = &table->table,
+					       .sort = table->view->sort };
 
 		if (table->view->is_in_report && table->table.row_count)
 			sn_vec_push(&sheets, sheet);

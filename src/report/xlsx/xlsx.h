@@ -14,6 +14,7 @@
 struct sn_xlsx_sheet {
 	const char *name;	      /* at most 31 characters, unique, without []:*?/\ */
 	const struct sn_table *table; /* borrowed */
+	const char *sort;	      /* as for sn_table_sort; NULL: as filled */
 	/* a chart of the first `chart_rows` rows: the values of one column by the names of another; NULL:
 	 * of the ten first, if they have a name and a share of the time */
 	const char *chart_names, *chart_values;
