@@ -216,6 +216,16 @@ static void nearest_add(const struct sn_structure *structure, const struct wante
 			     (int)w->file_length, w->words, nearest.line, nearest.function->name);
 }
 
+static sn_status line_is_mixed_set(const struct wanted *w, const char *path,
+				   const struct sn_text *nearest, struct sn_error *err)
+{
+	return sn_error_set(
+		err, SN_ERR_USAGE,
+		"--phase '%s': no instruction of '%s' is passed once in each execution of that line, as the "
+		"compiler joined branches of it with others%s",
+		w->words, path, nearest->length ? nearest->chars : "");
+}
+
 static sn_status none_set(const struct sn_structure *structure, const struct wanted *w,
 			  const struct sn_places *places, const char *path, struct sn_error *err)
 {
@@ -224,7 +234,9 @@ static sn_status none_set(const struct sn_structure *structure, const struct wan
 
 	nearest_add(structure, w, &nearest);
 	near_find(structure, w, path, &near);
-	if (places->unwatchable)
+	if (places->unwatchable && w->line)
+		status = line_is_mixed_set(w, path, &nearest, err);
+	else if (places->unwatchable)
 		status = sn_error_set(
 			err, SN_ERR_USAGE,
 			"--phase '%s': '%s' has it inlined %zu %s only, and no copy has an instruction "
@@ -265,6 +277,12 @@ static sn_status places_check(const struct sn_structure *structure, const struct
 
 	if (!count)
 		return none_set(structure, w, places, path, err);
+	if (places->unwatchable && !are_several && w->line) {
+		nearest_add(structure, w, &nearest);
+		line_is_mixed_set(w, path, &nearest, err);
+		sn_text_free(&nearest);
+		return SN_ERR_USAGE;
+	}
 	if (places->unwatchable && !are_several)
 		return sn_error_set(
 			err, SN_ERR_USAGE,

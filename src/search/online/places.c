@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "code/names.h"
 #include "search/online/entries.h"
+#include "search/online/rows.h"
 
 static void place_add(struct sn_places *out, const struct sn_place *place)
 {
@@ -200,11 +201,17 @@ static void loops_find(const struct sn_function *f, const char *file, size_t len
 			loop_add(out, &f->loops[l]);
 }
 
-/* Of two rows that both stand for the line: whether they are passed in turn, so that the first one counts. */
+static bool are_of_copy(const struct sn_place *a, const struct sn_place *b)
+{
+	return a->function == b->function && a->inline_index == b->inline_index;
+}
+
+/* Of two rows of two loops that both stand for the line: whether they are passed in turn, so that the first one counts. */
 static bool are_one(const struct sn_place *a, const struct sn_place *b)
 {
-	return a->loop == b->loop || !a->loop || !b->loop ||
-	       (a->loop->parent == b->loop->parent && a->loop->group != b->loop->group);
+	return a->loop != b->loop &&
+	       (!a->loop || !b->loop ||
+		(a->loop->parent == b->loop->parent && a->loop->group != b->loop->group));
 }
 
 /* Rows come by address. */
@@ -214,8 +221,7 @@ static void row_add(struct sn_places *out, const struct sn_place *place)
 
 	for (size_t i = 0; i < out->items.count; i++) {
 		const struct sn_place *known = &out->items.items[i];
-		bool is_copy = known->function == place->function &&
-			       known->inline_index == place->inline_index;
+		bool is_copy = are_of_copy(known, place);
 		int order = is_copy ? compare(known, place) : 0;
 
 		if (is_copy && (order < 0 || (!order && are_one(known, place))))
@@ -240,6 +246,40 @@ static void rows_find(const struct sn_function *f, const char *file, size_t leng
 	}
 }
 
+/* Of the rows of a copy in one loop those remain that bound executions of the line. */
+static void rows_bound(struct sn_places *out)
+{
+	struct sn_places all = *out;
+	sn_addresses rows = { 0 };
+
+	*out = (struct sn_places){ .unwatchable = all.unwatchable };
+	while (all.items.count) {
+		struct sn_place first = all.items.items[0];
+		size_t rest = 0;
+
+		rows.count = 0;
+		for (size_t i = 0; i < all.items.count; i++) {
+			const struct sn_place place = all.items.items[i];
+
+			if (are_of_copy(&first, &place) && first.loop == place.loop)
+				sn_vec_push(&rows, place.link_addr);
+			else
+				all.items.items[rest++] = place;
+		}
+		all.items.count = rest;
+		if (!sn_rows_bound(first.function, first.loop, &rows)) {
+			out->unwatchable++;
+			continue;
+		}
+		for (size_t i = 0; i < rows.count; i++) {
+			first.link_addr = rows.items[i];
+			place_add(out, &first);
+		}
+	}
+	sn_vec_free(&rows);
+	sn_vec_free(&all.items);
+}
+
 void sn_places_of_line(const struct sn_structure *structure, const char *file, size_t length,
 		       uint32_t line, struct sn_places *out)
 {
@@ -252,6 +292,7 @@ void sn_places_of_line(const struct sn_structure *structure, const char *file, s
 		return;
 	for (size_t i = 0; i < count; i++)
 		rows_find(sn_structure_function(structure, i), file, length, line, out);
+	rows_bound(out);
 }
 
 /* ---- all of them ---- */
@@ -395,7 +436,8 @@ static bool nearest_of_loop(const struct sn_structure *structure, const char *fi
 		distance = next;
 		tries++;
 		sn_places_of_line(structure, file, length, nearest, &places);
-		is_there = places.items.count && places.items.count <= SN_MONITOR_PLACES_MAX &&
+		is_there = places.items.count && !places.unwatchable &&
+			   places.items.count <= SN_MONITOR_PLACES_MAX &&
 			   !sn_places_are_several(&places) &&
 			   is_of_loop(&places.items.items[0], loop);
 		if (is_there)

@@ -28,8 +28,8 @@ struct sn_places {
  *  copies. Texts live as long as the structure. The caller frees `items` with sn_vec_free, here and below. */
 void sn_places_of_function(struct sn_structure *structure, const char *name, struct sn_places *out);
 /** A loop that begins at this line of a file whose path ends in these `length` bytes: headers. Where none does, the
- *  line's first instruction, in each copy; in the innermost loop around it, as others were moved out of that. The
- *  structure is to be prepared. */
+ *  instruction that each execution of the line passes first, or the first ones of alternatives, in each copy; in the innermost
+ *  loop around it, as others were moved out of that. The structure is to be prepared. */
 void sn_places_of_line(const struct sn_structure *structure, const char *file, size_t length,
 		       uint32_t line, struct sn_places *out);
 /** FUNCTION+0xOFFSET: a loop by its label, or what begins a line, a loop or a block there. */
