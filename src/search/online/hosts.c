@@ -355,7 +355,7 @@ static void step_begin(struct sn_hosts *h)
 	for (size_t i = 0; i < h->nodes.count; i++)
 		h->traces |= takes_part(&h->nodes.items[i]) ? h->nodes.items[i].traces : 0;
 	/* how far they are was told up to a beat ago */
-	h->first = most + 2 + (mean_s > 0 ? (uint32_t)fmin(1e6, ceil(h->lead_s / mean_s)) : 0);
+	h->first = most + 2 + (mean_s > 0 ? (uint32_t)fmin(1e9, ceil(h->lead_s / mean_s)) : 0);
 	h->is_step_open = true;
 	h->asked_s = sn_now_s();
 	h->sent_s = h->answered_s = 0;
