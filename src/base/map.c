@@ -17,6 +17,11 @@ uint64_t sn_hash_u64(uint64_t key)
 	return key ^ key >> 31;
 }
 
+uint64_t sn_hash_pair(uint64_t a, uint64_t b)
+{
+	return sn_hash_u64(sn_hash_u64(a) + b);
+}
+
 uint64_t sn_hash_bytes(const void *bytes, size_t length)
 {
 	const uint8_t *at = bytes;

@@ -23,6 +23,8 @@ struct sn_map {
 
 /** A well-mixed 64-bit hash of a 64-bit key (the finaliser of splitmix64; Steele et al. 2014). */
 uint64_t sn_hash_u64(uint64_t key);
+/** The same of two. The exclusive or of two hashes is 0 for all pairs of equals: no key. */
+uint64_t sn_hash_pair(uint64_t a, uint64_t b);
 /** A 64-bit hash of bytes (FNV-1a, mixed once more at the end). */
 uint64_t sn_hash_bytes(const void *bytes, size_t length);
 

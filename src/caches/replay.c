@@ -58,8 +58,7 @@ static uint32_t window_module(const struct sn_profile *profile,
 
 static uint32_t site_add(struct player *player, const struct sn_replay_site *site)
 {
-	uint64_t key = sn_hash_u64(site->link_addr) ^
-		       sn_hash_u64((uint64_t)site->module << 32 | site->loop);
+	uint64_t key = sn_hash_pair(site->link_addr, (uint64_t)site->module << 32 | site->loop);
 	bool is_new;
 	uint64_t *number = sn_map_put(&player->site_of, key, &is_new);
 

@@ -37,7 +37,7 @@ static uint64_t node_key(uint32_t parent, const struct sn_site *place, bool is_n
 {
 	uint64_t where = (uint64_t)place->function << 32 | place->line;
 
-	return sn_hash_u64(where) ^ sn_hash_u64(((uint64_t)parent << 1 | is_new) + 1);
+	return sn_hash_pair(where, (uint64_t)parent << 1 | is_new);
 }
 
 static uint32_t node_add(struct builder *builder, uint32_t parent, const struct sn_site *place,

@@ -133,15 +133,15 @@ static uint32_t use_of(struct reader *reader, uint32_t process, const struct sn_
 	return (uint32_t)*place - 1;
 }
 
-static uint64_t site_key(struct sn_site site)
+static uint64_t site_key(struct sn_site site, uint64_t other)
 {
-	return sn_hash_u64((uint64_t)site.function << 32 | site.line);
+	return sn_hash_pair((uint64_t)site.function << 32 | site.line, other);
 }
 
 static void part_add(struct reader *reader, uint32_t use, struct sn_site site,
 		     const struct sn_io_entry *entry, uint64_t time_ns)
 {
-	uint64_t *place = sn_map_put(&reader->part_index, site_key(site) ^ sn_hash_u64(use), NULL);
+	uint64_t *place = sn_map_put(&reader->part_index, site_key(site, use), NULL);
 	struct part *part;
 
 	if (!*place) {
@@ -307,9 +307,8 @@ static void place_add(struct reader *reader, struct sn_map *index, const struct 
 	struct sn_io *io = reader->io;
 	const struct sn_io_use *use = &io->uses.items[part->use];
 	uint8_t kind = (uint8_t)sn_io_kind_of(use->file);
-	uint64_t *number = sn_map_put(
-		index, site_key(part->site) ^ sn_hash_u64((uint64_t)use->operation << 8 | kind),
-		NULL);
+	uint64_t *number =
+		sn_map_put(index, site_key(part->site, (uint64_t)use->operation << 8 | kind), NULL);
 	struct sn_io_place *place;
 
 	if (!*number) {

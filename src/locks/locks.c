@@ -199,8 +199,8 @@ static void waits_keep_within(struct sn_lock_reader *reader, const struct sn_spa
 static struct sn_lock_use *use_of(struct sn_lock_reader *reader, struct sn_map *index,
 				  const struct sn_lock_event *event)
 {
-	uint64_t key = sn_hash_u64((uint64_t)event->site.function << 32 | event->site.line) ^
-		       sn_hash_u64((uint64_t)event->object << 8 | event->entry->kind);
+	uint64_t key = sn_hash_pair((uint64_t)event->site.function << 32 | event->site.line,
+				    (uint64_t)event->object << 8 | event->entry->kind);
 	uint64_t *place = sn_map_put(index, key, NULL);
 
 	if (!*place) {

@@ -405,8 +405,8 @@ static void add_waits(struct builder *b)
 					       .node = b->node_of[stack],
 					       .count = 1,
 					       .kind = from->kind };
-		uint64_t key = sn_hash_u64((uint64_t)wait.thread << 32 | wait.node) ^
-			       sn_hash_u64((uint64_t)(from->time_ns / slice_ns) << 4 | wait.kind);
+		uint64_t key = sn_hash_pair((uint64_t)wait.thread << 32 | wait.node,
+					    (uint64_t)(from->time_ns / slice_ns) << 4 | wait.kind);
 		uint64_t *slot = NULL;
 		bool is_new = true;
 

@@ -37,6 +37,19 @@ TEST(equal_strings_have_one_number)
 	sn_interner_free(&in);
 }
 
+TEST(pairs_have_hashes_of_their_own)
+{
+	struct sn_map map = { 0 };
+	bool is_new;
+
+	for (uint64_t a = 0; a < 100; a++)
+		for (uint64_t b = 0; b < 100; b++) {
+			sn_map_put(&map, sn_hash_pair(a, b), &is_new);
+			REQUIRE(is_new);
+		}
+	sn_map_free(&map);
+}
+
 TEST(values_add_up)
 {
 	struct sn_map map = { 0 };

@@ -66,9 +66,39 @@ static bool resolve_nothing(void *context, uint32_t process, uint32_t module, ui
 	return false;
 }
 
-static struct sn_io *io_of(const struct made *made)
+/* All of it is main, and each address a line. */
+static bool resolve_lines(void *context, uint32_t process, uint32_t module, uint64_t link_addr,
+			  struct sn_resolved *out)
 {
-	const struct sn_resolver resolver = { NULL, NULL, resolve_nothing };
+	(void)context, (void)process, (void)module;
+	out->function_link_addr = 0;
+	out->scope_count = 1;
+	out->loop_count = 0;
+	out->scopes[0] = (struct sn_resolved_scope){ .name = "main",
+						     .file = "a.c",
+						     .line = (uint32_t)link_addr };
+	return true;
+}
+
+enum { PATHS = 4 };
+
+/* Path n is the one frame at n. */
+static void paths_add(struct sn_experiment *e)
+{
+	sn_vec_push(&e->modules, (struct sn_module){ .path = "m" });
+	for (uint32_t i = 1; i <= PATHS; i++) {
+		struct sn_frame frame = { 0, i };
+
+		sn_vec_push(&e->trace_paths,
+			    (struct sn_trace_path){ 0, i,
+						    sn_experiment_add_stack(e, 0, &frame, 1, 0) });
+	}
+}
+
+static struct sn_io *io_by(const struct made *made, bool has_paths)
+{
+	const struct sn_resolver resolver = { NULL, NULL,
+					      has_paths ? resolve_lines : resolve_nothing };
 	struct sn_experiment *e = sn_experiment_new("x");
 	FILE *out = fdopen(mkstemp(path), "w");
 	struct sn_program *program;
@@ -80,6 +110,8 @@ static struct sn_io *io_of(const struct made *made)
 	fclose(out);
 	sn_vec_push(&e->processes, (struct sn_process){ .pid = 7, .host = "h", .end_ns = 900000 });
 	sn_vec_push(&e->traces, (struct sn_trace_file){ path, "h" });
+	if (has_paths)
+		paths_add(e);
 	program = sn_program_new(e, &resolver);
 	tap_check(sn_io_read(program, &io, &err) == SN_OK, __FILE__, __LINE__, "reading");
 	unlink(path);
@@ -87,6 +119,11 @@ static struct sn_io *io_of(const struct made *made)
 	sn_program_free(program);
 	sn_experiment_free(e);
 	return io;
+}
+
+static struct sn_io *io_of(const struct made *made)
+{
+	return io_by(made, false);
 }
 
 TEST(entries_add_up_by_file_and_operation)
@@ -169,6 +206,31 @@ TEST(calls_by_one_site_add_up_over_files_of_a_kind)
 	CHECK_INT(io->places.items[0].time_ns, 310);
 	CHECK_INT(io->places.items[1].kind, SN_IO_A_FILE);
 	CHECK_INT(io->places.items[1].files, 1);
+	sn_io_free(io);
+}
+
+/* The first line of the first function calls on the first file, the second on the second: each has its site. */
+TEST(sites_are_told_apart_whatever_their_numbers_are)
+{
+	struct made made;
+	struct sn_io *io;
+
+	made_begin(&made);
+	for (uint32_t i = 1; i <= PATHS; i++) {
+		struct sn_io_entry entry = call(SN_IO_WRITE, i, 1, 10, 0);
+		char name[] = { '/', (char)('a' + i), '\0' };
+
+		made_name(&made, i, name);
+		entry.path = i;
+		made_add(&made, entry);
+	}
+	io = io_by(&made, true);
+	CHECK_INT(io->uses.count, PATHS);
+	for (uint32_t i = 0; i < io->uses.count; i++) {
+		CHECK_INT(io->uses.items[i].site.function, 0);
+		CHECK_INT(io->uses.items[i].site.line, i);
+	}
+	CHECK_INT(io->places.count, PATHS);
 	sn_io_free(io);
 }
 
