@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/prctl.h>
 
 #include "base/alloc.h"
 #include "base/spelling.h"
@@ -528,6 +529,22 @@ static void signal_tell(const struct sn_args *args, const struct sn_record_resul
 	sn_text_free(&signal);
 }
 
+/* A launcher of MPI tells ranks that a signal killed from those that end with 128 + n, and kills the others and ends itself
+ * accordingly. So a rank's record ends as the rank did. No core of ours: the rank has left its own. */
+void sn_cli_end_as_rank(const struct sn_record_result *result)
+{
+	sigset_t all;
+
+	if (!result->exit_signal || result->rank < 0)
+		return;
+	fflush(NULL);
+	prctl(PR_SET_DUMPABLE, 0);
+	signal(result->exit_signal, SIG_DFL);
+	sigfillset(&all);
+	sigprocmask(SIG_UNBLOCK, &all, NULL);
+	raise(result->exit_signal);
+}
+
 static int record_dry(const struct sn_args *args)
 {
 	struct sn_record_options options = { 0 };
@@ -557,6 +574,7 @@ static int record_run(const struct sn_args *args)
 		sn_text_free(&word);
 	}
 	sn_text_free(&result.experiment_path);
+	sn_cli_end_as_rank(&result);
 	return code;
 }
 

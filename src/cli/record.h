@@ -68,6 +68,8 @@
 /** reduce.c: sums up the ranks of this node, if the launch has many and all of the node's have ended. Prints
  *  what went wrong. */
 void sn_cli_reduce_at_end(const char *path);
+/** Ends this command by the signal that ended the target, if it is a rank of MPI; for the very end of a command. */
+void sn_cli_end_as_rank(const struct sn_record_result *result);
 /** Records as the options say and archives. Returns the exit code; `result->experiment_path` is
  *  empty if the target did not run. Prints what went wrong. */
 int sn_cli_record(const struct sn_args *args, struct sn_record_result *result);

@@ -152,6 +152,7 @@ static int run_run(const struct sn_args *args)
 		}
 	}
 	sn_text_free(&result.experiment_path);
+	sn_cli_end_as_rank(&result);
 	return code;
 }
 

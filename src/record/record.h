@@ -85,7 +85,7 @@ struct sn_record_options {
 };
 
 struct sn_record_result {
-	int exit_code;	 /* the target's (128+n for a signal), or 125, 126, 127 */
+	int exit_code;	 /* the target's (128+n for a signal; ranks end by it), or 125, 126, 127 */
 	int exit_signal; /* that ended the target; 0: none */
 	/* this command got a signal that asks for an end (SIGINT, SIGTERM, SIGHUP, SIGQUIT); whatever the
 	 * target made of it */

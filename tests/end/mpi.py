@@ -226,7 +226,9 @@ int main(int argc, char **argv)
 def killed():
     for mpi in MPIS:
         program = build(mpi, KILLED)
-        record(mpi, f'killed.{mpi}', 2, program)
+        plain = launch(mpi, 2, program)
+        run = record(mpi, f'killed.{mpi}', 2, program)
+        t.equal(run.returncode, plain.returncode, f'{mpi}: the launcher ends with the same status, as the record of the rank that was killed does, too')
         rows = {(r['rank'], r['function']): r for r in rows_of('mpi', f'killed.{mpi}')}
         t.check(rows[1, 'MPI_Recv']['calls'] == 5000 and rows[1, 'MPI_Recv']['bytes_received'] == 20000,
                 f'{mpi}: a rank that was killed has all its calls', rows[1, 'MPI_Recv'])
