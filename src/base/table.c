@@ -3,6 +3,7 @@
  * select some of them, and the selection is written as CSV, JSON or JSON lines here, as text in
  * table_text.c.
  */
+#include "base/table_filter.h"
 #include "base/table_parts.h"
 
 #include <inttypes.h>
@@ -181,7 +182,7 @@ sn_status sn_table_column_find(const struct sn_table *table, const char *key, si
 	return count == 1 ? SN_OK : SN_ERR_USAGE;
 }
 
-static double cell_number(const struct sn_column *column, const struct sn_cell *cell)
+double sn_table_cell_number(const struct sn_column *column, const struct sn_cell *cell)
 {
 	if (!cell->is_known)
 		return NAN;
@@ -189,126 +190,20 @@ static double cell_number(const struct sn_column *column, const struct sn_cell *
 									   : cell->real;
 }
 
-struct condition {
-	size_t column;
-	char operator; /* = ! ~ < > and their or-equal forms l g */
-	char *text;
-	double number;
-	regex_t regex;
-};
-
-static bool condition_holds(const struct sn_table *table, const struct condition *c, size_t row)
-{
-	const struct sn_column *column = &table->columns[c->column];
-	const struct sn_cell *cell = sn_table_cell(table, row, c->column);
-	double number;
-
-	if (sn_cell_kind_is_text(column->kind)) {
-		const char *text = cell->is_known ? cell->text : "";
-
-		if (c->operator== '~')
-			return !regexec(&c->regex, text, 0, NULL, 0);
-		return (strcmp(text, c->text) == 0) == (c->operator== '=');
-	}
-	number = cell_number(column, cell);
-	switch (c->operator) {
-	case '=':
-		return number == c->number;
-	case '!':
-		return number != c->number;
-	case '<':
-		return number < c->number;
-	case '>':
-		return number > c->number;
-	case 'l':
-		return number <= c->number;
-	default:
-		return number >= c->number;
-	}
-}
-
-static sn_status condition_parse(const struct sn_table *table, const char *from, size_t length,
-				 struct condition *out, struct sn_error *err)
-{
-	size_t key = strcspn(from, "=!<>~"), at = key;
-	sn_status status;
-	char *end;
-
-	*out = (struct condition){ 0 };
-	if (key >= length)
-		return sn_error_set(
-			err, SN_ERR_USAGE,
-			"the filter '%.*s' has no operator; write KEY=VALUE, KEY!=VALUE, "
-			"KEY~REGEX, KEY<NUMBER, KEY>=NUMBER",
-			(int)length, from);
-	status = sn_table_column_find(table, from, key, &out->column, err);
-	if (status != SN_OK)
-		return status;
-	out->operator= from[at++];
-	if (at < length && from[at] == '=') {
-		at++;
-		if (out->operator== '<')
-			out->operator= 'l';
-		if (out->operator== '>')
-			out->operator= 'g';
-	}
-	out->text = sn_strndup(from + at, length - at);
-	if (sn_cell_kind_is_text(table->columns[out->column].kind)) {
-		if (!strchr("=!~", out->operator))
-			status = sn_error_set(err, SN_ERR_USAGE,
-					      "the column '%.*s' is text: filter it by =, != or ~",
-					      (int)key, from);
-		else if (out->operator== '~' &&
-			 regcomp(&out->regex, out->text, REG_EXTENDED | REG_NOSUB)) {
-			out->operator= '=';
-			status = sn_error_set(err, SN_ERR_USAGE,
-					      "the filter's regular expression '%s' does not parse",
-					      out->text);
-		}
-	} else {
-		out->number = strtod(out->text, &end);
-		if (!*out->text || *end || out->operator== '~')
-			status = sn_error_set(err, SN_ERR_USAGE,
-					      "the filter '%.*s' does not compare with a number",
-					      (int)length, from);
-	}
-	return status;
-}
-
-static void condition_free(struct condition *c)
-{
-	if (c->operator== '~')
-		regfree(&c->regex);
-	free(c->text);
-}
-
-static sn_status rows_filter(const struct sn_table *table, const char *filter,
+static sn_status rows_filter(const struct sn_table *table, const char *text,
 			     struct sn_table_selection *sel, struct sn_error *err)
 {
-	SN_VEC(struct condition) conditions = { 0 };
-	sn_status status = SN_OK;
+	struct sn_table_filter *filter;
+	sn_status status = sn_table_filter_new(table, text ? text : "", &filter, err);
 
-	for (const char *at = filter; at && *at && status == SN_OK;) {
-		size_t length = strcspn(at, ",");
-		struct condition c;
-
-		status = condition_parse(table, at, length, &c, err);
-		sn_vec_push(&conditions, c);
-		at += length + (at[length] == ',');
-	}
 	sel->rows = sn_alloc_zeroed(table->row_count, sizeof(*sel->rows));
-	for (size_t row = 0; row < table->row_count && status == SN_OK; row++) {
-		bool holds = true;
-
-		for (size_t i = 0; i < conditions.count && holds; i++)
-			holds = condition_holds(table, &conditions.items[i], row);
-		if (holds)
+	if (status != SN_OK)
+		return status;
+	for (size_t row = 0; row < table->row_count; row++)
+		if (sn_table_filter_passes(filter, table, row))
 			sel->rows[sel->row_count++] = row;
-	}
-	for (size_t i = 0; i < conditions.count; i++)
-		condition_free(&conditions.items[i]);
-	sn_vec_free(&conditions);
-	return status;
+	sn_table_filter_free(filter);
+	return SN_OK;
 }
 
 struct sort_order {
@@ -333,7 +228,7 @@ static int rows_compare(const void *a, const void *b, void *context)
 	} else if (sn_cell_kind_is_text(column->kind)) {
 		result = strcmp(cy->text, cx->text);
 	} else {
-		double nx = cell_number(column, cx), ny = cell_number(column, cy);
+		double nx = sn_table_cell_number(column, cx), ny = sn_table_cell_number(column, cy);
 
 		result = (nx < ny) - (nx > ny);
 	}

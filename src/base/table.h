@@ -63,7 +63,7 @@ struct sn_table_view {
 	/* columns are named by key or by the heading that they have in text */
 	const char *sort;	  /* key, or "-key" for ascending; NULL: as added */
 	const char *columns;	  /* "a,b,c"; NULL: all (text: those with a title) */
-	const char *filter;	  /* "key=value", "key~regex", "key>number", ... joined by commas */
+	const char *filter;	  /* base/table_filter.h; NULL: all rows */
 	size_t top;		  /* rows at most; 0: all */
 	const char *share_column; /* text footer: "showing 20 of 1,431 rows = 96.2 % of time" */
 	const char *whole_column; /* text: "a" or "a,b", what is never cut; NULL: none */

@@ -24,6 +24,8 @@ static inline bool sn_cell_kind_is_text(enum sn_cell_kind kind)
 	return kind == SN_CELL_TEXT || kind == SN_CELL_JSON;
 }
 
+/** NaN: unknown. */
+double sn_table_cell_number(const struct sn_column *column, const struct sn_cell *cell);
 /** The title of a column, or its key with blanks. */
 void sn_table_heading_add(const struct sn_column *column, struct sn_text *out);
 /** Finds a column by its key, or by the heading that it has in text. */

@@ -88,16 +88,17 @@ sn_status sn_args_real(const struct sn_args *args, const char *name, double othe
 #define SN_TABLE_OPTIONS                                                                           \
 	SN_TABLE_OPTIONS_WITH("how to print: text, csv, json or jsonl", "text|csv|json|jsonl")
 /** The same with more formats. */
-#define SN_TABLE_OPTIONS_WITH(words, formats)                                                      \
-	{ "format", 'f', "FORMAT", words, formats },                                               \
-		{ "sort", 's', "COLUMN", "order by this column; -COLUMN turns the order round",    \
-		  NULL },                                                                          \
-		{ "cols", 'c', "A,B,..", "print these columns, in this order", NULL },             \
-		{ "filter", 'F', "COND,..",                                                        \
-		  "keep rows where KEY=VALUE, KEY!=VALUE, KEY~REGEX, KEY>NUMBER", NULL },          \
-		{ "top", 't', "N", "print N rows at most (text: 20 unless said)", NULL },          \
-	{                                                                                          \
-		"all", 'a', NULL, "print every row", NULL                                          \
+#define SN_TABLE_OPTIONS_WITH(words, formats)                                                                           \
+	{ "format", 'f', "FORMAT", words, formats },                                                                    \
+		{ "sort", 's', "COLUMN", "order by this column; -COLUMN turns the order round",                         \
+		  NULL },                                                                                               \
+		{ "cols", 'c', "A,B,..", "print these columns, in this order", NULL },                                  \
+		{ "filter", 'F', "EXPRESSION",                                                                          \
+		  "keep rows where KEY=VALUE, KEY!=VALUE, KEY~REGEX, KEY>NUMBER (5ms, 4kB, 1%), joined by and, or, ()", \
+		  NULL },                                                                                               \
+		{ "top", 't', "N", "print N rows at most (text: 20 unless said)", NULL },                               \
+	{                                                                                                               \
+		"all", 'a', NULL, "print every row", NULL                                                               \
 	}
 
 /** Reads SN_TABLE_OPTIONS into a view (schema and the rest are the caller's). */

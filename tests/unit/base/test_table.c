@@ -250,3 +250,110 @@ TEST(texts_that_no_row_has_take_no_room_unless_they_were_asked_for)
 		sn_table_free(&table);
 	}
 }
+
+/* Rows of "fill" that pass, by the first letter of their function. */
+static void passes(const char *filter, const char *want)
+{
+	struct sn_table_view view = { .format = SN_FORMAT_CSV,
+				      .filter = filter,
+				      .columns = "function",
+				      .without_header = true };
+	char *chars = written(view, SN_OK), got[8] = "";
+	size_t count = 0;
+
+	for (const char *at = chars; *at; at = strchr(at, '\n') + 1)
+		got[count++] = *at == '"' ? at[1] : *at;
+	CHECK_STRING(got, want);
+	free(chars);
+}
+
+TEST(a_filter_joins_conditions_by_and_and_or)
+{
+	passes("samples>5 and samples<30", "b");
+	passes("samples>5,samples<30", "b");
+	passes("samples=5 or samples=30", "ag");
+	/* "and" binds closer */
+	passes("samples=5 or samples=30 and function=beta", "g");
+	passes("(samples=5 or samples=30) and function=alpha", "a");
+	passes("(samples=5 or(samples=30))and(function=alpha)", "a");
+	passes("( time s > 0.5 and ( samples >= 30 or samples == 10 ) )", "ba");
+	passes(" samples != 10 ", "ag");
+	passes("", "bag");
+}
+
+TEST(a_filter_of_text_keeps_what_belongs_to_it)
+{
+	passes("function='g<h>,i'", "g"); /* a comma ends what is not in quotes */
+	passes("function=\"alpha\" or function='beta'", "ba");
+	passes("function~^(a|b)", "ba");
+	passes("(function~^(a|b) and samples<30)", "b");
+	passes("function~\\(", "");
+	passes("function=beta and alpha", ""); /* no condition follows: a name */
+	passes("function!=beta and alpha", "bag");
+}
+
+TEST(numbers_of_a_filter_have_units)
+{
+	passes("exclusive_cpu_s>1ms", "ba");
+	passes("exclusive_cpu_s>=1000ms and exclusive_cpu_s<2 s", "b");
+	passes("exclusive_cpu_s<1000001us", "b");
+	passes("exclusive_cpu_s<0.02min", "b");
+	passes("exclusive_share>25%", "a");
+	passes("exclusive_share>=25 % and samples<30", "b");
+	free(written((struct sn_table_view){ .filter = "samples>1ms" }, SN_ERR_USAGE));
+	free(written((struct sn_table_view){ .filter = "samples>1kB" }, SN_ERR_USAGE));
+	free(written((struct sn_table_view){ .filter = "exclusive_cpu_s>1%" }, SN_ERR_USAGE));
+	free(written((struct sn_table_view){ .filter = "exclusive_cpu_s>1parsec" }, SN_ERR_USAGE));
+}
+
+TEST(units_of_bytes_and_of_whole_nanoseconds)
+{
+	static const struct sn_column sizes[] = {
+		{ "name", "name", SN_CELL_TEXT, 0 },
+		{ "bytes", "bytes", SN_CELL_INT, 0 },
+		{ "wait_ns", "wait", SN_CELL_INT, 0 },
+		{ "is_last", "last", SN_CELL_BOOL, 0 },
+	};
+	static const struct {
+		const char *filter;
+		size_t rows;
+	} cases[] = {
+		{ "bytes>=3.5MB", 2 },	{ "bytes>3.5MB", 1 },  { "bytes>=4MiB", 1 },
+		{ "bytes=3500kB", 1 },	{ "bytes<1GB", 2 },    { "wait_ns=2us", 1 },
+		{ "wait_ns>1ms", 1 },	{ "is_last=true", 1 }, { "is_last=1", 1 },
+		{ "is_last=false", 1 },
+	};
+	struct sn_table table;
+
+	sn_table_init(&table, sizes, 4);
+	for (int i = 0; i < 2; i++) {
+		sn_table_add_row(&table);
+		sn_table_set_text(&table, 0, "x");
+		sn_table_set_int(&table, 1, i ? 4 << 20 : 3500000);
+		sn_table_set_int(&table, 2, i ? 5000000 : 2000);
+		sn_table_set_int(&table, 3, i);
+	}
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct sn_table_view view = { .filter = cases[i].filter };
+
+		CHECK_INT(sn_table_rows_shown(&table, &view), cases[i].rows);
+	}
+	sn_table_free(&table);
+}
+
+TEST(a_filter_that_does_not_parse_is_a_usage_error)
+{
+	static const char *const bad[] = { "(samples>1",   "samples>1)",
+					   "samples>1 or", "or samples>1",
+					   "()",	   "samples>1 and (",
+					   "samples",	   "samples>",
+					   "samples>1 x",  "(samples>1) samples<3",
+					   "no_such>1",	   "function>3" };
+	char deep[300];
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		free(written((struct sn_table_view){ .filter = bad[i] }, SN_ERR_USAGE));
+	memset(deep, '(', sizeof(deep) - 1);
+	deep[sizeof(deep) - 1] = 0;
+	free(written((struct sn_table_view){ .filter = deep }, SN_ERR_USAGE));
+}
