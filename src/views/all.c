@@ -33,6 +33,7 @@
 	X(categories)                                                                              \
 	X(states)                                                                                  \
 	X(counters)                                                                                \
+	X(faults)                                                                                  \
 	X(dataspace)                                                                               \
 	X(memory)                                                                                  \
 	X(waits)                                                                                   \
@@ -54,6 +55,7 @@
 	X(constructs)                                                                              \
 	X(teams)                                                                                   \
 	X(system)                                                                                  \
+	X(statistics)                                                                              \
 	X(packets)                                                                                 \
 	X(env)                                                                                     \
 	X(samples)                                                                                 \

@@ -1,7 +1,11 @@
 /* The view of states: what threads did in each function beside computing. */
 #include "profile/thread_states.h"
 
+#include <stdlib.h>
+
+#include "base/alloc.h"
 #include "base/text.h"
+#include "views/faults.h"
 #include "views/parts.h"
 
 enum {
@@ -36,38 +40,81 @@ static const struct sn_column states_columns[] = {
 	{ "major_faults", NULL, SN_CELL_INT, 0 },
 };
 
+static void row_begin(struct sn_table *table, const struct sn_program *program,
+		      const struct sn_faults *faults, uint32_t number)
+{
+	static const size_t columns[SN_FAULTS] = { T_MINOR, T_MAJOR };
+	const struct sn_program_function *f;
+
+	sn_table_add_row(table);
+	sn_table_set_text(table, T_FUNCTION, "[not placed]");
+	if (number == SN_NONE)
+		return;
+	f = &program->functions.items[number];
+	sn_table_set_text(table, T_FUNCTION, f->name);
+	sn_table_set_text(table, T_MODULE, sn_program_module_name(program, f->module));
+	sn_table_set_text(table, T_FILE, f->file);
+	sn_view_set_line(table, T_LINE, f->line);
+	for (int kind = 0; kind < SN_FAULTS; kind++) {
+		int64_t count = sn_faults_in(faults, number, (enum sn_fault)kind);
+
+		if (count >= 0) /* else they were not sampled */
+			sn_table_set_int(table, columns[kind], count);
+	}
+}
+
+static void times_set(struct sn_table *table, const struct sn_function_states *row,
+		      uint64_t total_ns)
+{
+	sn_table_set_real(table, T_TOTAL, (double)row->total_ns / 1e9);
+	sn_table_set_real(table, T_SHARE, sn_share(row->total_ns, total_ns));
+	for (int s = 0; s < SN_STATES; s++)
+		sn_table_set_real(table, T_USER + (size_t)s, (double)row->ns[s] / 1e9);
+}
+
+/* Functions with page faults in which no sample of time fell. */
+static void faulting_add(struct sn_table *table, const struct sn_program *program,
+			 const struct sn_faults *faults, const uint8_t *is_there, uint64_t total_ns)
+{
+	static const struct sn_function_states none;
+
+	for (uint32_t f = 0; f < program->functions.count; f++) {
+		if (is_there[f] || (sn_faults_in(faults, f, SN_FAULT_MINOR) <= 0 &&
+				    sn_faults_in(faults, f, SN_FAULT_MAJOR) <= 0))
+			continue;
+		row_begin(table, program, faults, f);
+		times_set(table, &none, total_ns);
+	}
+}
+
 static sn_status states_fill(const struct sn_view_input *input, struct sn_table *table,
 			     struct sn_error *err)
 {
 	const struct sn_program *program = input->profile->program;
 	struct sn_thread_states states;
+	struct sn_faults faults;
+	uint8_t *is_there;
 	uint64_t total_ns = 0;
+	sn_status status = sn_faults_find(input->profile, &faults, err);
 
-	(void)err;
+	if (status != SN_OK)
+		return status;
+	is_there = sn_alloc_zeroed(program->functions.count + 1, 1);
 	sn_thread_states_find(input->profile, &states);
 	for (int s = 0; s < SN_STATES; s++)
 		total_ns += states.ns[s];
 	for (size_t i = 0; i < states.items.count; i++) {
 		const struct sn_function_states *row = &states.items.items[i];
 
-		sn_table_add_row(table);
-		sn_table_set_text(table, T_FUNCTION, "[not placed]");
-		if (row->function != SN_NONE) {
-			const struct sn_program_function *f =
-				&program->functions.items[row->function];
-
-			sn_table_set_text(table, T_FUNCTION, f->name);
-			sn_table_set_text(table, T_MODULE,
-					  sn_program_module_name(program, f->module));
-			sn_table_set_text(table, T_FILE, f->file);
-			sn_view_set_line(table, T_LINE, f->line);
-		}
-		sn_table_set_real(table, T_TOTAL, (double)row->total_ns / 1e9);
-		sn_table_set_real(table, T_SHARE, sn_share(row->total_ns, total_ns));
-		for (int s = 0; s < SN_STATES; s++)
-			sn_table_set_real(table, T_USER + (size_t)s, (double)row->ns[s] / 1e9);
+		row_begin(table, program, &faults, row->function);
+		times_set(table, row, total_ns);
+		if (row->function != SN_NONE)
+			is_there[row->function] = 1;
 	}
+	faulting_add(table, program, &faults, is_there, total_ns);
 	sn_thread_states_free(&states);
+	sn_faults_free(&faults);
+	free(is_there);
 	return SN_OK;
 }
 

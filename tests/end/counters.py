@@ -80,9 +80,9 @@ def rows_of(table, event):
 
 def faults():
     program = t.compile(FAULTS, '-O1', '-g', '-pthread', output='./touches')
-    run = t.run('record', '-q', '-e', 'page-faults:1', '-o', 'faults', program)
+    run = t.run('record', '-q', '-e', 'page-faults:1', '-o', 'faulting', program)
     t.equal((run.returncode, run.stdout, run.stderr), (3, 'ok\n', ''), 'status and output are the program\'s')
-    table = t.show('counters', 'faults', '--all')
+    table = t.show('counters', 'faulting', '--all')
     rows = rows_of(table, 'page-faults')
     t.equal(rows['touch']['exclusive'], 1200, '1,000 of 1,000 page faults, and 200 of 200, where they happened')
     t.equal(rows['touch_in_thread']['exclusive'], 300, 'those of a thread')
@@ -95,15 +95,15 @@ def faults():
     if os.geteuid() == 0:
         t.equal(rows['fill']['inclusive'] >= 400, True, 'faults within a system call are the caller\'s')
         t.check(seen <= event['kernel_count'] <= seen + 1500, 'the kernel counted as many, and those of the loader', event)
-    metric = t.show('functions', 'faults', '--metric', 'page-faults', '--all')
+    metric = t.show('functions', 'faulting', '--metric', 'page-faults', '--all')
     t.equal({row['function']: row['exclusive'] for row in metric['rows']},
             {name: row['exclusive'] for name, row in rows.items()}, '--metric in functions tells the same')
     t.equal((metric['event'], metric['sampled_events']), ('page-faults', seen), 'with the event and its sum')
     for view in ('loops', 'lines', 'modules', 'tree', 'callers'):
-        some = t.show(view, 'faults', '--metric', 'page-faults', '--all')
+        some = t.show(view, 'faulting', '--metric', 'page-faults', '--all')
         t.check(some['rows'] and all(row['inclusive' if view != 'loops' else 'exclusive'] is not None for row in some['rows'])
                 and not any('exclusive_cpu_s' in row for row in some['rows']), f'{view} counts it, too', some['rows'][:1])
-    summary = t.run('show', 'summary', 'faults').stdout
+    summary = t.run('show', 'summary', 'faulting').stdout
     t.check(f'page-faults: {seen} sampled, one in 1' in summary, 'the summary says it', summary)
 
 
@@ -238,6 +238,26 @@ def collect_faults():
     run = t.run('record', '-q', '--collect', 'faults', '-e', '+minor-faults:1', '-o', 'both.e', program)
     events = {e['event']: e['period'] for e in t.show('counters', 'both.e', '--all')['events']}
     t.equal((run.returncode, events), (3, {'minor-faults': 1, 'major-faults': 1}), '-e says more of one of them')
+    faults = {r['function']: r for r in t.show('faults', 'both.e', '--all')['rows']}
+    counted = {r['function']: r['exclusive'] for r in t.show('counters', 'both.e', '--all')['rows'] if r['event'] == 'minor-faults'}
+    t.check(faults['touch']['minor_faults'] >= 1200, 'show faults has them by function', faults)
+    t.equal({name: r['minor_faults'] for name, r in faults.items()}, counted, 'as show counters has')
+    t.check(abs(sum(r['minor_faults_share'] for r in faults.values()) - 1) < 1e-9, 'shares sum to the whole', faults)
+    states = {r['function']: r for r in t.show('states', 'both.e', '--all')['rows']}
+    t.equal([states[name]['minor_faults'] for name in ('touch', 'touch_in_thread')], [counted[name] for name in ('touch', 'touch_in_thread')],
+            'show states has them, too')
+    t.run('record', '-q', '-o', 'no_faults', program)
+    t.check(all(r['minor_faults'] is None and r['major_faults'] is None for r in t.show('states', 'no_faults', '--all')['rows']),
+            'where they were not sampled they are not known')
+    t.equal(t.run('show', 'faults', 'no_faults').returncode, 3, 'and show faults says so')
+    statistics = t.show('statistics', 'both.e')['rows']
+    packets = t.show('packets', 'both.e', '--all')['rows']
+    sums = {}
+    for packet in packets:
+        sums[packet['process']] = sums.get(packet['process'], 0) + (packet['minor_faults'] or 0)
+    t.equal(statistics[0]['minor_faults'], sums[0], 'figures of show statistics are the sums of the packets')
+    t.equal(sum(r['minor_faults'] for r in statistics), sum(sums.values()), 'a process has one row, whatever it becomes by exec')
+    t.check(sum(sums.values()) >= counted['touch'], 'the kernel has counted no fewer than were sampled', sums, counted)
 
 
 def fronts():

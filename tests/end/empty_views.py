@@ -66,7 +66,7 @@ def rows_of(text):
 
 # Without a row these were not recorded, and that is no answer; nor is a table of samples of a run that has none. Other tables
 # without a row say that there was nothing (no kernel, no loop).
-RECORDED = set('roofs instances counts causal variants counters dataspace memory heap leaks peak mpi matrix messages waitstates critical locks '
+RECORDED = set('roofs instances counts causal variants counters faults dataspace memory heap leaks peak mpi matrix messages waitstates critical locks '
                'blame deadlocks contention chains io openmp constructs teams windows accesses caches sharing'.split())
 SENTENCE = re.compile(r'^sonde: .{40,}', re.M)
 for name in poor:
