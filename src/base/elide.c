@@ -201,6 +201,21 @@ static void elide_name(struct sn_text *text, size_t columns)
 	cut_middle(text, columns);
 }
 
+/* "f(int, void*) (a.c:3)": a name, and no sentence that ends with a place. 0: it is none, or there is no room for both. */
+static size_t place_of_name(const struct sn_text *text, size_t columns)
+{
+	size_t place = place_length(text);
+	struct sn_text name = { 0 };
+	bool is_name;
+
+	if (!place || place + NAME_COLUMNS_LEAST / 2 > columns)
+		return 0;
+	sn_text_add_bytes(&name, text->chars, text->length - place);
+	is_name = !end_of(name.chars, " ", true);
+	sn_text_free(&name);
+	return is_name ? place : 0;
+}
+
 /* ---- paths, commands, chains of callers, sentences ---- */
 
 /* The end is what differs: "../x86_64-linux-gnu/crt1.o". */
@@ -282,6 +297,7 @@ void sn_text_elide(struct sn_text *text, size_t columns)
 	size_t indent = text->length ? strspn(text->chars, " ") : 0;
 	const char *blank;
 	bool is_title;
+	size_t place;
 
 	/* a row of a tree keeps its depth */
 	if (indent && indent + 8 <= columns) {
@@ -309,6 +325,11 @@ void sn_text_elide(struct sn_text *text, size_t columns)
 	}
 	if (strstr(text->chars, " < ")) {
 		elide_chain(text, columns);
+		return;
+	}
+	place = place_of_name(text, columns);
+	if (place) {
+		elide_placed_name(text, place, columns);
 		return;
 	}
 	replace(text, sn_name_stem_length(text->chars), text->length, "");

@@ -210,6 +210,12 @@ TEST(what_tells_rows_apart_stays)
 		{ "__memcpy_avx_unaligned_erms_and_more", 24, "__memcpy_avx_u..and_more" },
 		{ "void std::__invoke_impl<void, work, int>(std::__invoke_other, work&&) (invoke.h:61)",
 		  36, "std::__invoke_impl<..> (invoke.h:61)" },
+		{ "site_realloc(int, void*, unsigned long) (heapx.cpp:12)", 34,
+		  "site_realloc (heapx.cpp:12)" },
+		{ "a_function_with_a_name_of_c_alone (convoy.c:12)", 34,
+		  "a_function_w.._alone (convoy.c:12)" },
+		{ "waits where the work is not done (a.c:12)", 30,
+		  "waits where the work is not.." },
 		{ "std::thread::_State_impl<a<b, c> >::_M_run() (std_thread.h:210)", 24,
 		  "..::_M_run" },
 	};
