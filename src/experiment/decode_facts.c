@@ -193,6 +193,7 @@ static void thread_start_decode(struct image *image, const struct sn_record_thre
 	}
 	thread->tid = start->tid;
 	thread->start_ns = bounded(start->time_ns) + image->offset_ns;
+	thread->since_made_ns = start->since_made_ns;
 	/* it was there before what it made */
 	if (start->creator_index < start->thread_index)
 		thread->creator = image->first_thread + start->creator_index + 1;

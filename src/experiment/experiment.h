@@ -91,6 +91,7 @@ struct sn_thread {
 	uint32_t creator; /* the thread that made it, + 1; 0: none that is known of */
 	const char *name;
 	int64_t start_ns, end_ns;
+	uint32_t since_made_ns; /* from the call of pthread_create to its start; 0: not known */
 	struct sn_time_account account;
 	uint64_t context_switches; /* voluntary + involuntary, 0 if unknown */
 	uint8_t allowed_cpus;	   /* that it might run on at last, 255 or more; 0: not known */

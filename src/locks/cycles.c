@@ -4,13 +4,14 @@
  * Hung: when the process ended, each thread of the circle was waiting for what the next one held.
  *
  * Possible: one thread took b while it held a, another took a while it held b (or so around a longer
- * circle). That counts if the threads could overlap: both lived at one time, and neither did it before it
- * made the other. It does not count where both held one more lock, the same, outermost.
+ * circle). That counts if the threads can overlap, in this run or another: neither is done with it before the other
+ * one is made, or has joined it. It does not count where both held one more lock, the same, outermost.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "locks/order.h"
 #include "locks/parts.h"
 
 enum { LONGEST = 8, CYCLES_MAX = 1000, STEPS_MAX = 2000000 };
@@ -87,19 +88,16 @@ static uint32_t hung_find(struct sn_lock_reader *reader)
 
 /* ---- possible ---- */
 
-struct span {
-	int64_t start_ns, end_ns;
-};
-
-/* An order with the object that was held, and when its thread lived. */
+/* An order with the object that was held, and when its thread did so first and last. */
 struct edge {
 	const struct sn_lock_event *event;
 	uint32_t from, to; /* objects */
-	struct span life;
+	struct sn_lock_span span;
 };
 
 struct finder {
 	struct sn_lock_reader *reader;
+	struct sn_lock_order *order;
 	struct edge *edges; /* by process, then `from` */
 	size_t count;
 	const struct edge *path[LONGEST];
@@ -125,40 +123,6 @@ static int edges_compare(const void *a, const void *b)
 	       (x->event->begin_ns < y->event->begin_ns);
 }
 
-static bool is_within(const struct edge *edge, const struct span *life)
-{
-	return edge->event->end_ns >= (double)life->start_ns &&
-	       edge->event->begin_ns <= (double)life->end_ns;
-}
-
-static bool is_ancestor(const struct finder *finder, const struct sn_lock_event *event,
-			const struct sn_lock_event *of)
-{
-	uint32_t index = of->thread_index;
-
-	for (int generations = 0; generations < 64; generations++) {
-		const uint64_t *creator =
-			sn_map_get(&finder->reader->creators, (uint64_t)of->process << 32 | index);
-
-		if (!creator || *creator == index)
-			return false;
-		index = (uint32_t)*creator;
-		if (index == event->thread_index)
-			return true;
-	}
-	return false;
-}
-
-/* What a thread did before it made another one, or after that one had ended, is in order with it. Else
- * it is enough that both lived at one time. */
-static bool are_concurrent(const struct finder *finder, const struct edge *a, const struct edge *b)
-{
-	if (a->life.end_ns < b->life.start_ns || b->life.end_ns < a->life.start_ns)
-		return false;
-	return (!is_ancestor(finder, a->event, b->event) || is_within(a, &b->life)) &&
-	       (!is_ancestor(finder, b->event, a->event) || is_within(b, &a->life));
-}
-
 /* Whether the step may be taken beside all before it. */
 static bool may_overlap(const struct finder *finder, const struct edge *edge)
 {
@@ -166,9 +130,9 @@ static bool may_overlap(const struct finder *finder, const struct edge *edge)
 		const struct edge *other = finder->path[i];
 
 		if (other->event->tid == edge->event->tid || other->to == edge->to ||
-		    !are_concurrent(finder, edge, other) ||
 		    (edge->event->entry->gate &&
-		     edge->event->entry->gate == other->event->entry->gate))
+		     edge->event->entry->gate == other->event->entry->gate) ||
+		    !sn_lock_can_overlap(finder->order, &edge->span, &other->span))
 			return false;
 	}
 	return true;
@@ -273,8 +237,8 @@ static void edges_make(struct finder *finder)
 			.event = order,
 			.from = (uint32_t)*held - 1,
 			.to = order->object,
-			.life = { e->threads.items[*thread - 1].start_ns,
-				  e->threads.items[*thread - 1].end_ns },
+			.span = { (uint32_t)*thread - 1, (int64_t)order->begin_ns,
+				  (int64_t)order->end_ns },
 		};
 	}
 	sn_map_free(&lives);
@@ -286,6 +250,7 @@ void sn_locks_find_cycles(struct sn_lock_reader *reader)
 	struct finder finder = { .reader = reader, .cycles = hung_find(reader) };
 
 	finder.edges = sn_alloc_zeroed(reader->orders.count + 1, sizeof(*finder.edges));
+	finder.order = sn_lock_order_new(reader);
 	edges_make(&finder);
 	hung_are_known(&finder);
 	if (finder.count)
@@ -298,6 +263,7 @@ void sn_locks_find_cycles(struct sn_lock_reader *reader)
 			continue;
 		follow(&finder, edge->event->process, edge->from, edge->from);
 	}
+	sn_lock_order_free(finder.order);
 	free(finder.edges);
 	sn_map_free(&finder.known);
 }

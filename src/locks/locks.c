@@ -254,9 +254,11 @@ static void uses_sum(struct sn_lock_reader *reader)
 		uint64_t ns = (uint64_t)(wait->end_ns - wait->begin_ns);
 
 		use->acquisitions += wait->entry->flags & SN_SYNC_ACQUIRED;
+		part->acquisitions += wait->entry->flags & SN_SYNC_ACQUIRED;
+		if (wait->entry->flags & SN_SYNC_BRIEF)
+			continue;
 		use->contended++;
 		use->wait_ns += ns;
-		part->acquisitions += wait->entry->flags & SN_SYNC_ACQUIRED;
 		part->contended++;
 		part->wait_ns += ns;
 	}
@@ -297,8 +299,8 @@ sn_status sn_locks_read_within(const struct sn_program *program, const struct sn
 	objects_name(&reader);
 	uses_sum(&reader);
 	sn_locks_blame(&reader);
-	sn_locks_find_cycles(&reader);
 	sn_locks_find_ends(&reader);
+	sn_locks_find_cycles(&reader); /* needs who joined whom */
 	reader.locks->lost = reader.pieces.lost;
 	reader.locks->damaged += reader.pieces.damaged;
 	for (uint32_t p = 0; p < program->experiment->processes.count; p++) {

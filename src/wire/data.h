@@ -320,7 +320,8 @@ struct sn_record_thread_start {
 	int64_t time_ns;
 	uint64_t start_routine; /* load address, 0 for the main thread */
 	uint32_t create_stack;	/* stack of pthread_create in the creator, 0: unknown */
-	uint32_t reserved;
+	uint32_t
+		since_made_ns; /* from the call of pthread_create to time_ns; 0: not known, or longer */
 };
 
 /** The kernel's account of a thread, at its end (THREAD_END) or the latest so far (ACCOUNT). */

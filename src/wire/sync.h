@@ -47,6 +47,7 @@ enum sn_sync_kind {
 enum sn_sync_flags {
 	SN_SYNC_ACQUIRED = 1, /* a WAIT that ended with what it waited for */
 	SN_SYNC_LEFT = 2,     /* a WAIT that never returned: cancelled, or left by longjmp */
+	SN_SYNC_BRIEF = 4,    /* a WAIT below the threshold, which counts as none: a join */
 };
 
 #define SN_SYNC_OPEN UINT64_MAX

@@ -92,6 +92,7 @@ SN_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
 	child->is_muted = self->is_muted;
 	child->stack_bytes = stack_bytes_of(attr);
 	atomic_fetch_add(&sn_state->live_threads, 1);
+	child->made_ns = sn_now_ns();
 	int result = REAL(pthread_create)(thread, attr, begin, child);
 	if (result != 0) {
 		atomic_fetch_sub(&sn_state->live_threads, 1);

@@ -104,6 +104,7 @@ struct sn_thread {
 	void *start_argument;
 	uint64_t stack_bytes; /* as asked for; its end is found by the thread itself */
 	uint32_t creator_index, create_stack;
+	int64_t made_ns; /* just before libc made it; 0: not known */
 	_Atomic uint32_t free_next;
 };
 

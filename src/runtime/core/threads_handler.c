@@ -138,6 +138,13 @@ static void install_altstack(struct sn_thread *thread, bool is_main)
 	SYS(sigaltstack, &ours, NULL);
 }
 
+static uint32_t since_made_ns(const struct sn_thread *self)
+{
+	int64_t ns = self->made_ns ? self->start_ns - self->made_ns : 0;
+
+	return ns > 0 && ns <= UINT32_MAX ? (uint32_t)ns : 0;
+}
+
 static void write_start(struct sn_thread *self)
 {
 	struct sn_record_thread_start *record =
@@ -155,6 +162,7 @@ static void write_start(struct sn_thread *self)
 		.time_ns = self->start_ns,
 		.start_routine = (uint64_t)(uintptr_t)self->start,
 		.create_stack = self->create_stack,
+		.since_made_ns = since_made_ns(self),
 	};
 	sn_writer_commit(&self->writer, sizeof *record);
 }

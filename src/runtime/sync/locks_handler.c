@@ -268,10 +268,15 @@ SN_EXPORT int pthread_cond_broadcast(pthread_cond_t *condition)
 SN_EXPORT int pthread_tryjoin_np(pthread_t thread, void **value)
 {
 	const uint64_t *frame = FRAME();
+	uint32_t tid = sn_sync_is_on() ? sn_sync_tid_of((uint64_t)thread) : 0;
 	int result = REAL_SYNC(tryjoin)(thread, value);
 
-	if (!result && sn_sync_is_on())
-		sn_sync_took(frame, SN_SYNC_JOIN, (void *)thread, true);
+	if (!result && sn_sync_is_on()) {
+		struct sn_sync_wait wait;
+
+		sn_sync_begin(&wait, frame, SN_SYNC_JOIN, (void *)thread, tid, 0);
+		sn_sync_end(&wait, true);
+	}
 	return result;
 }
 

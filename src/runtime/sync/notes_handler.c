@@ -437,12 +437,15 @@ void sn_sync_end(struct sn_sync_wait *wait, bool is_acquired)
 			       : sn_config.settings.sync_min_ns &&
 					 sn_waits_ns_of_ticks(ticks, sn_now_ns()) <
 						 (int64_t)sn_config.settings.sync_min_ns;
-	if (is_none && is_in_place(sync, wait)) {
+	/* who joined whom is needed for what comes after */
+	if (is_none && kind != SN_SYNC_JOIN && is_in_place(sync, wait)) {
 		wait->place->type = SN_SYNC_NONE;
 		if (is_acquired)
 			count(self, stream, kind, wait->entry.object, wait->frame);
 	} else {
-		write_end(self, sync, stream, wait, ticks, is_acquired ? SN_SYNC_ACQUIRED : 0);
+		write_end(self, sync, stream, wait, ticks,
+			  (uint8_t)((is_acquired ? SN_SYNC_ACQUIRED : 0) |
+				    (is_none && kind == SN_SYNC_JOIN ? SN_SYNC_BRIEF : 0)));
 	}
 	if (is_acquired && is_lock(kind))
 		push(sync, wait->entry.object, wait->entry.pc);

@@ -167,6 +167,28 @@ TEST(orders_that_cross_are_a_circle_if_they_can_overlap)
 	}
 }
 
+/* Main made both threads, and the first one had ended before the second was made: that was luck, unless it joined it. */
+TEST(orders_can_overlap_unless_one_was_joined_before)
+{
+	for (int is_joined = 0; is_joined < 2; is_joined++) {
+		struct made made[3];
+		struct sn_locks *locks;
+		struct sn_sync_entry join = wait(0x99, 5000, 10, 101);
+
+		join.kind = SN_SYNC_JOIN;
+		made_begin(&made[0], 0, 0);
+		join.flags = is_joined ? SN_SYNC_ACQUIRED : 0; /* it tried, or it did */
+		made_add(&made[0], join);
+		made_begin(&made[1], 1, 0);
+		made_add(&made[1], order(0x10, 0x20, 1000, 0));
+		made_begin(&made[2], 2, 0);
+		made_add(&made[2], order(0x20, 0x10, 8000, 0));
+		locks = locks_of(made, 3, 7000);
+		CHECK_INT(locks->cycles.count, is_joined ? 0 : 2);
+		sn_locks_free(locks);
+	}
+}
+
 /* a before b, b before c, c before a, each by another thread; and not by one alone. */
 TEST(longer_circles_need_a_thread_for_each_step)
 {
