@@ -194,6 +194,38 @@ static void waits_keep_within(struct sn_lock_reader *reader, const struct sn_spa
 	reader->waits.count = kept;
 }
 
+/* ---- releases ---- */
+
+static uint64_t taking_key(const struct sn_lock_event *event)
+{
+	return sn_hash_u64((uint64_t)event->process << 32 | (uint32_t)event->tid) ^
+	       sn_hash_u64(event->entry->object) * 3 ^ sn_hash_u64(event->entry->pc) * 5;
+}
+
+/* A function that releases an object at its very end may leave that to a jump, and its caller seems to do it. Who
+ * took the object cannot have done so. */
+static void releases_place(struct sn_lock_reader *reader)
+{
+	struct sn_map takings = { 0 };
+	struct sn_lock_event *lists[] = { reader->counts.items, reader->waits.items };
+	size_t counts[] = { reader->counts.count, reader->waits.count };
+
+	for (size_t l = 0; l < 2; l++)
+		for (size_t i = 0; i < counts[l]; i++)
+			*sn_map_put(&takings, taking_key(&lists[l][i]), NULL) =
+				(uint64_t)lists[l][i].site.function << 32 | lists[l][i].site.line;
+	for (size_t i = 0; i < reader->releases.count; i++) {
+		struct sn_lock_event *release = &reader->releases.items[i];
+		const uint64_t *site =
+			release->entry->pc ? sn_map_get(&takings, taking_key(release)) : NULL;
+
+		if (site && *site >> 32 != SN_NONE && *site >> 32 != release->site.function)
+			release->site =
+				(struct sn_site){ (uint32_t)(*site >> 32), (uint32_t)*site };
+	}
+	sn_map_free(&takings);
+}
+
 /* ---- sums ---- */
 
 static struct sn_lock_use *use_of(struct sn_lock_reader *reader, struct sn_map *index,
@@ -294,6 +326,7 @@ sn_status sn_locks_read_within(const struct sn_program *program, const struct sn
 	for (size_t i = 0; i < reader.pieces.items.count; i++)
 		piece_read(&reader, &reader.pieces.items.items[i]);
 	waits_join(&reader);
+	releases_place(&reader);
 	waits_close(&reader);
 	waits_keep_within(&reader, windows);
 	objects_name(&reader);

@@ -57,9 +57,10 @@ struct sn_sync_entry {
 	uint8_t kind;	      /* enum sn_sync_kind */
 	uint8_t flags;	      /* enum sn_sync_flags */
 	uint8_t unused;
-	uint32_t path;	    /* call path, as everywhere in traces; 0: none. COUNT: the first one */
-	uint64_t object;    /* its address */
-	uint64_t pc;	    /* COUNT, ORDER: where the call returns to */
+	uint32_t path;	 /* call path, as everywhere in traces; 0: none. COUNT: the first one */
+	uint64_t object; /* its address */
+	uint64_t
+		pc; /* COUNT, ORDER, WAIT: where the call returns to; RELEASE: the one that took it; 0: unknown */
 	uint64_t count;	    /* COUNT, ORDER */
 	uint64_t begin_tsc; /* TIME, WAIT, RELEASE; ORDER: of the first */
 	uint64_t ticks;	    /* WAIT: how long; ORDER: from the first to the last; TIME: ns */

@@ -247,6 +247,11 @@ def planted_convoy():
     t.equal([(row['holder'], row['waiter'], row['waits']) for row in blame], [('hold_long', 'want_it', 40)],
             'convoy: each wait has its holder')
     t.check(abs(blame[0]['wait_s'] - wait_s) < 1e-6, 'convoy: and all of its time', blame)
+    # an unlock at the very end is a jump: who took the lock is named all the same, and not its caller
+    program = t.compile(CONVOY.replace('__asm__ volatile("");', ''), '-O2', '-g', '-pthread', output='./jumps')
+    t.run('record', '-q', '--sync', '-o', 'jumps.1', program)
+    jumps = [row for row in t.show('blame', 'jumps.1', '--all')['rows'] if row['object'] == 'shared']
+    t.equal([(row['holder'], row['waiter']) for row in jumps], [('hold_long', 'want_it')], 'convoy: a release by a jump has its holder')
     threads = [row for row in t.show('contention', 'convoy.1', '--all')['rows'] if row['object'] == 'shared']
     t.equal(sorted((row['acquisitions'], row['contended']) for row in threads), [(40, 0), (40, 40)],
             'convoy: each thread has its part in the lock')

@@ -303,7 +303,7 @@ void sn_sync_took(const uint64_t *frame, enum sn_sync_kind kind, const volatile 
 static __attribute__((noinline)) void note_release(struct sn_thread *self,
 						   struct sn_sync_thread *sync,
 						   enum sn_sync_kind kind, uint64_t object,
-						   const uint64_t *frame)
+						   uint64_t taken_pc, const uint64_t *frame)
 {
 	struct sn_sync_stream *stream = hold(self, sync, frame);
 
@@ -312,6 +312,7 @@ static __attribute__((noinline)) void note_release(struct sn_thread *self,
 	struct sn_sync_entry entry = { .type = SN_SYNC_RELEASE,
 				       .kind = (uint8_t)kind,
 				       .object = object,
+				       .pc = taken_pc,
 				       .begin_tsc = __builtin_ia32_rdtsc(),
 				       .path = path_of(self, stream, frame) };
 	append(stream, self->index, &entry);
@@ -331,7 +332,7 @@ static struct sn_sync_held leave(struct sn_thread *self, const uint64_t *frame,
 	struct sn_sync_held held = pop(sync, object);
 
 	if (__builtin_expect(held.is_signaled || is_wanted(object), 0))
-		note_release(self, sync, kind, object, frame);
+		note_release(self, sync, kind, object, held.pc, frame);
 	return held;
 }
 
@@ -343,7 +344,7 @@ void sn_sync_wakes(const uint64_t *frame, enum sn_sync_kind kind, const volatile
 	if (!self || !is_wanted(object))
 		return;
 	struct sn_sync_thread *sync = sn_sync_of(self);
-	note_release(self, sync, kind, object, frame);
+	note_release(self, sync, kind, object, 0, frame);
 	/* who is woken waits for the mutex yet, which the caller may hold; it did not say that it wants it */
 	if (kind == SN_SYNC_CONDITION)
 		for (uint32_t i = 0; i < sync->held_count; i++)
