@@ -86,8 +86,14 @@ void sn_evidence_find_mpi(struct sn_summary *s, struct sn_evidence *out)
 	}
 	sums = sn_mpi_wait_sums_of(s->profile->program, mpi);
 	out->is_mpi_traced = true;
-	for (size_t i = 0; i < sums.items.count; i++)
-		out->mpi_wait_s += (double)sums.items.items[i].wait_ns / 1e9;
+	for (size_t i = 0; i < sums.items.count; i++) {
+		const struct sn_mpi_wait_sum *sum = &sums.items.items[i];
+		double wait_s = (double)sum->wait_ns / 1e9;
+
+		out->mpi_wait_s += wait_s;
+		if (sn_mpi_function_meaning(sum->function) == SN_MPI_MEANS_FINALIZE)
+			out->mpi_end_wait_s += wait_s;
+	}
 	most = largest(&sums);
 	if (most)
 		words_make(s, mpi, most, out);

@@ -1,6 +1,7 @@
 /* What ranks wait for in calls of MPI, by stacks: starting and ending MPI, or other ranks. A call
  * waits actively (samples say how long) and asleep (traced waits do); both are one account here. */
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,10 +61,12 @@ enum sn_mpi_call sn_mpi_call_of(const struct sn_program *program, uint32_t stack
 
 /* ---- which call has most ---- */
 
-/* Where a stack enters MPI; SN_NONE: nowhere. */
+/* Where a stack enters MPI; SN_NONE: nowhere. MPI loads its parts as it starts, so the loader may be within it: the
+ * program's call is the outermost one. */
 static struct sn_call_site entry_of(const struct sn_program *program, uint32_t stack)
 {
 	struct sn_call_site site = { SN_NONE, SN_NONE, SN_NONE };
+	bool is_within = false;
 
 	for (size_t i = program->first_frame[stack]; i < program->first_frame[stack + 1]; i++) {
 		const struct sn_program_place *place =
@@ -72,12 +75,12 @@ static struct sn_call_site entry_of(const struct sn_program *program, uint32_t s
 			      program->module_classes[place->module] == SN_MODULE_CLASS_MPI;
 
 		if (is_mpi) {
-			site.function = place->function;
-		} else if (site.function != SN_NONE) {
+			site = (struct sn_call_site){ place->function, SN_NONE, SN_NONE };
+		} else if (is_within) {
 			site.caller = place->function;
 			site.line = place->line;
-			return site;
 		}
+		is_within = is_mpi;
 	}
 	return site;
 }
@@ -131,6 +134,65 @@ static void place_of_most(const struct sn_program *program, const uint64_t *stac
 	free(sums);
 }
 
+/* ---- which rank waits ---- */
+
+static double wait_of_rank(const double *by_process, const struct sn_experiment *e, bool most,
+			   int32_t *rank)
+{
+	double found = NAN;
+
+	for (size_t p = 0; p < e->processes.count; p++) {
+		double seconds = by_process[p] / 1e9;
+
+		if (e->processes.items[p].rank < 0)
+			continue;
+		if (isnan(found) || (most ? seconds > found : seconds < found)) {
+			found = seconds;
+			*rank = e->processes.items[p].rank;
+		}
+	}
+	return found;
+}
+
+/* Samples and waits know who waits, not for whom. The rank that waits least is who the others wait for, mostly. */
+static void ranks_tell(struct sn_summary *s, const double *by_process, struct sn_evidence *out)
+{
+	const struct sn_experiment *e = s->profile->experiment;
+	int32_t most = -1, least = -1;
+	double most_s = wait_of_rank(by_process, e, true, &most);
+	double least_s = wait_of_rank(by_process, e, false, &least);
+
+	/* where all wait alike it says nothing */
+	if (!(most_s > 2 * least_s) || most == least)
+		return;
+	out->mpi_ranks =
+		sn_arena_printf(&s->arena, "rank %d waits most (%.3g s), rank %d least (%.3g s)",
+				most, most_s, least, least_s);
+}
+
+static void ranks_find(struct sn_summary *s, struct sn_evidence *out)
+{
+	const struct sn_profile *p = s->profile;
+	const struct sn_experiment *e = p->experiment;
+	double *by_process = sn_alloc_zeroed(e->processes.count + 1, sizeof(*by_process));
+
+	for (size_t i = 0; i < e->waits.count; i++) {
+		const struct sn_wait *wait = &e->waits.items[i];
+
+		if (p->is_at_work[wait->thread] &&
+		    sn_mpi_call_of(p->program, wait->stack) == SN_MPI_CALL_RANKS)
+			by_process[e->threads.items[wait->thread].process] +=
+				(double)sn_profile_wait_ns(p, wait);
+	}
+	for (uint32_t stack = 0; stack < p->program->stack_count; stack++)
+		if (p->program->classes[stack].is_spin &&
+		    sn_mpi_call_of(p->program, stack) == SN_MPI_CALL_RANKS)
+			by_process[e->stacks.items[stack].process] +=
+				(double)p->stacks[stack].cpu_ns;
+	ranks_tell(s, by_process, out);
+	free(by_process);
+}
+
 void sn_evidence_find_mpi_calls(struct sn_summary *s, struct sn_evidence *out)
 {
 	const struct sn_profile *p = s->profile;
@@ -150,4 +212,5 @@ void sn_evidence_find_mpi_calls(struct sn_summary *s, struct sn_evidence *out)
 			ns[stack] += p->stacks[stack].cpu_ns;
 	place_of_most(program, ns, SN_MPI_CALL_RANKS, &out->mpi);
 	free(ns);
+	ranks_find(s, out);
 }

@@ -15,6 +15,8 @@ static const double waited_least = 0.1; /* of the CPU time of lock calls: somebo
 static const double rival_least = 0.8;	/* of the first: the verdict is not sure */
 static const double overhead_most = 0.2;
 static const double short_s = 0.05;
+static const double mpi_short_s = 10; /* MPI starts and ends in seconds: a tenth of such a run */
+static const double same_order = 0.3; /* of starting and ending MPI, so long is waiting for ranks */
 enum { SAMPLES_LEAST = 20, SAMPLES_GOOD = 100 };
 
 static const struct {
@@ -85,7 +87,7 @@ static void tell(struct causes *causes, enum sn_cause_id id, double seconds,
 		 const struct sn_evidence_place *place)
 {
 	const struct sn_evidence *e = causes->evidence;
-	struct sn_cause cause = { .id = id, .seconds = seconds, .place = place };
+	struct sn_cause cause = { .id = id, .seconds = seconds, .rank_s = seconds, .place = place };
 
 	if (!(seconds > 0))
 		return;
@@ -145,6 +147,21 @@ static void tell_pause(struct causes *causes, enum sn_cause_id id, enum sn_pause
 	tell(causes, id, first + second + more_s, &e->pauses[second > first ? other : one]);
 }
 
+/* A short run starts and ends MPI for as long as it waits for ranks or longer; of the two the waiting is what can be
+ * mended, and what a longer run has. So it comes first. */
+static void start_rank(struct causes *causes, const struct sn_evidence *e)
+{
+	struct sn_cause *ranks = NULL, *start = NULL;
+
+	for (size_t i = 0; i < causes->count; i++) {
+		ranks = causes->items[i].id == SN_CAUSE_MPI ? &causes->items[i] : ranks;
+		start = causes->items[i].id == SN_CAUSE_MPI_START ? &causes->items[i] : start;
+	}
+	if (ranks && start && sn_known(e->elapsed_s) < mpi_short_s &&
+	    ranks->seconds >= same_order * start->seconds)
+		start->rank_s = fmin(start->rank_s, ranks->seconds);
+}
+
 /* Where there are more threads than CPUs, waiting for a CPU, spinning, and waiting at barriers for
  * threads that have none are one cause. */
 static void tell_cpus(struct causes *causes, const struct sn_evidence *e)
@@ -170,7 +187,10 @@ static void tell_cpus(struct causes *causes, const struct sn_evidence *e)
 	tell(causes, SN_CAUSE_MPI,
 	     e->is_mpi_traced ? e->mpi_wait_s : mpi + sn_known(e->pauses_s[SN_PAUSE_MPI]),
 	     mpi > 0 ? &e->mpi : &e->pauses[SN_PAUSE_MPI]);
-	tell_pause(causes, SN_CAUSE_MPI_START, SN_PAUSE_MPI_START, SN_PAUSE_MPI_START, 0);
+	/* what ranks wait for each other in MPI_Finalize is told above */
+	tell_pause(causes, SN_CAUSE_MPI_START, SN_PAUSE_MPI_START, SN_PAUSE_MPI_START,
+		   -e->mpi_end_wait_s);
+	start_rank(causes, e);
 	tell(causes, SN_CAUSE_OTHERS, others, NULL);
 	tell(causes, SN_CAUSE_JOBS, e->wait_jobs_s, NULL);
 }
@@ -212,8 +232,8 @@ static int causes_compare(const void *left, const void *right)
 
 	if ((x->id == SN_CAUSE_DEADLOCK) != (y->id == SN_CAUSE_DEADLOCK))
 		return x->id == SN_CAUSE_DEADLOCK ? -1 : 1; /* the program does not go on */
-	if (x->seconds != y->seconds)
-		return x->seconds > y->seconds ? -1 : 1;
+	if (x->rank_s != y->rank_s)
+		return x->rank_s > y->rank_s ? -1 : 1;
 	if (sn_causes[x->id].competes !=
 	    sn_causes[y->id].competes) /* what the child does before waiting for it */
 		return sn_causes[x->id].competes ? -1 : 1;

@@ -121,8 +121,9 @@ struct sn_evidence {
 	/* MPI, where it was traced: waiting for other ranks, all of it; most of it and what to do, in
 	 * words (NULL: nobody waited) */
 	bool is_mpi_traced;
-	double mpi_wait_s;
+	double mpi_wait_s, mpi_end_wait_s; /* the latter: of it, in MPI_Finalize */
 	const char *mpi_words, *mpi_remedy;
+	const char *mpi_ranks; /* who waits most and least, by samples and waits; NULL: not known */
 	/* locks and I/O, where they were traced: most of the waiting and what to do (NULL: none) */
 	const char *lock_words, *lock_remedy, *deadlock_words;
 	double deadlock_s;  /* waited for the locks of the deadlock */

@@ -42,6 +42,7 @@ enum sn_cause_id {
 struct sn_cause {
 	enum sn_cause_id id;
 	double seconds;
+	double rank_s; /* where it stands among others: mostly its seconds */
 	enum sn_trust confidence;
 	const struct sn_evidence_place *place; /* the one with most of it, or NULL */
 };

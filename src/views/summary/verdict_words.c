@@ -520,6 +520,8 @@ static void mpi_headline(const struct sn_evidence *e, const struct sn_cause *cau
 		sn_text_addf(out, ", %.0f %% of it",
 			     percent(cause->place->seconds, cause->seconds));
 	add_in(out, cause->place);
+	if (e->mpi_ranks)
+		sn_text_addf(out, "; %s", e->mpi_ranks);
 }
 
 static void mpi_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
@@ -531,7 +533,7 @@ static void mpi_remedy(const struct sn_evidence *e, const struct sn_cause *cause
 		return;
 	}
 	sn_text_add(out, "Compare the ranks' own work (sonde show processes): the one that works "
-			 "longest makes the others wait");
+			 "longest makes the others wait (sonde record --mpi tells for whom)");
 }
 
 static void mpi_start_remedy(const struct sn_evidence *e, const struct sn_cause *cause,

@@ -75,3 +75,36 @@ TEST(one_rank_waits_for_no_other)
 	sn_summary_free(s);
 	fixture_end(&f);
 }
+
+/* Two ranks in 5 s; 1.2 s go to starting and ending MPI, and rank 1 waits for 0.7 s: that comes first, and it is named. */
+TEST(waiting_comes_before_the_start_of_a_short_run)
+{
+	const struct sn_finding *ranks, *start;
+	struct sn_summary *s;
+	struct fixture f;
+	uint32_t thread, other;
+
+	fill(&f, &thread);
+	f.experiment->elapsed_ns = 5000000000;
+	f.experiment->processes.items[0].rank = 0;
+	other = fixture_add_thread(&f, fixture_add_process(&f, 200), 200, "app");
+	f.experiment->processes.items[1].rank = 1;
+	f.experiment->elapsed_ns = 5000000000;
+	fixture_samples(&f, other, fixture_stack(&f, 1, 1, APP, LEAF_MAIN_LOOP), 300, 10000);
+	/* MPI loads a part of itself: the loader is within the call */
+	fixture_wait(&f, other,
+		     fixture_stack(&f, 1, 6, LIBC, WRITE, LIBMPI, MPI_SENDRECV, LIBC, WRITE, LIBMPI,
+				   MPI_RECV, APP, LEAF, APP, MAIN),
+		     7000000, 700000, SN_WAIT_POLL);
+	fixture_profile(&f, NULL);
+	s = sn_summary_new(f.profile, NULL, NULL);
+	ranks = finding(s, "Waiting for other ranks");
+	start = finding(s, "Starting and ending MPI");
+	REQUIRE(ranks != NULL && start != NULL);
+	CHECK(ranks < start);
+	CHECK(ranks->seconds < start->seconds);
+	CHECK(strstr(ranks->sentence, "in PMPI_Recv, called by") != NULL);
+	CHECK(strstr(ranks->sentence, "rank 1 waits most (0.7 s), rank 0 least (0 s)") != NULL);
+	sn_summary_free(s);
+	fixture_end(&f);
+}
