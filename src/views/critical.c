@@ -510,8 +510,39 @@ static void best_add(struct sn_text *out, const struct sn_program *program, cons
 	sn_text_add(out, ".");
 }
 
+/* Runtimes of OpenMP wait past libc, so no thread is known to end such a wait: which region it is and what balance would
+ * save its trace knows all the same. */
+static void openmp_words_add(struct sn_text *out, const struct sn_view_input *input,
+			     double elapsed_s)
+{
+	const struct sn_program *program = input->profile->program;
+	const struct sn_openmp_region *most = NULL;
+	struct sn_openmp *openmp = NULL;
+	struct sn_error err;
+
+	if (!sn_trace_has(input->profile->experiment, SN_TRACE_OPENMP) ||
+	    sn_openmp_read(program, &openmp, &err) != SN_OK) {
+		sn_text_add(out, ", and what they waited for is not known; 'sonde record --openmp' "
+				 "shows it of runtimes of OpenMP.");
+		return;
+	}
+	for (size_t i = 0; i < openmp->regions.count; i++)
+		if (!most || openmp->regions.items[i].gain_ns > most->gain_ns)
+			most = &openmp->regions.items[i];
+	sn_text_add(out, ": the path does not follow waits within runtimes of OpenMP");
+	if (most && most->gain_ns >= 0.0005 * elapsed_s * 1e9) {
+		sn_text_add(out, ". Perfect balance of ");
+		sn_openmp_add_name(program, most->site, most->function, out);
+		sn_text_addf(out, " would save at most %.1f %% of the run",
+			     100 * most->gain_ns / 1e9 / elapsed_s);
+	}
+	sn_text_add(out, " (sonde show openmp).");
+	sn_openmp_free(openmp);
+}
+
 /* What nobody saves by making code faster, where there is much of it. */
-static void off_words_add(struct sn_text *out, const struct rows *sums, double elapsed_s)
+static void off_words_add(struct sn_text *out, const struct sn_view_input *input,
+			  const struct rows *sums, double elapsed_s)
 {
 	double no_cpu_s = 0, untraced_s = 0;
 
@@ -529,13 +560,14 @@ static void off_words_add(struct sn_text *out, const struct rows *sums, double e
 			"%sFor %.1f %% of the elapsed time threads on the path could run and had "
 			"no CPU: fewer threads or programs beside it would show what the code takes.",
 			out->length ? " " : "", 100 * no_cpu_s / elapsed_s);
-	if (untraced_s >= OFF_LEAST * elapsed_s)
+	if (untraced_s >= OFF_LEAST * elapsed_s) {
 		sn_text_addf(
 			out,
 			"%sFor %.1f %% of the elapsed time threads on the path were blocked in "
-			"no traced call, and what they waited for is not known; 'sonde record "
-			"--openmp' shows it of runtimes of OpenMP.",
+			"no traced call",
 			out->length ? " " : "", 100 * untraced_s / elapsed_s);
+		openmp_words_add(out, input, elapsed_s);
+	}
 }
 
 /* ---- when ---- */
@@ -639,7 +671,7 @@ static void rows_show(struct sn_table *table, const struct sn_view_input *input,
 			if (best->kind != SN_CRITICAL_UNTRACED && best->kind != SN_CRITICAL_NO_CPU)
 				best_add(&sentence, input->profile->program, best,
 					 (double)e->elapsed_ns / 1e9);
-			off_words_add(&sentence, sums, (double)e->elapsed_ns / 1e9);
+			off_words_add(&sentence, input, sums, (double)e->elapsed_ns / 1e9);
 			sn_table_set_text(table, K_SENTENCE, sentence.chars);
 			sn_text_free(&sentence);
 			is_told = true;

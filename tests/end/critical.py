@@ -179,6 +179,26 @@ worked_s = sum(row['time_s'] for row in rows if (row['kind'], row['function']) =
 t.check(of.get('untraced', 0) >= 0.4, 'unseen: time off the CPU and in no call stands for itself', of)
 t.check(worked_s <= 0.4, 'unseen: it is not computing', rows)
 t.check(all(row['saved_s'] is None for row in rows if row['function'] == 'works'), 'unseen: what is saved is not known', rows)
+# runtimes of OpenMP wait past libc; their trace knows what balance would save: 5 times 0.02 s
+UNEVEN = '''
+#include <omp.h>
+#include <unistd.h>
+int main(void)
+{
+	for (int round = 0; round < 5; round++) {
+#pragma omp parallel num_threads(2)
+		usleep(40000 + 40000 * (unsigned)omp_get_thread_num());
+	}
+}
+'''
+uneven = t.compile(UNEVEN, '-O1', '-g', '-w', '-fopenmp', output='./uneven')
+t.run('record', '-q', '--sync', '--openmp', '-o', 'uneven.1', uneven)
+text = t.run('show', 'critical', 'uneven.1').stdout
+told = re.search(r'Perfect balance of .* would save at most ([\d.]+) % of the run', text)
+elapsed_s = t.show('summary', 'uneven.1')['elapsed_s']
+if t.check(told is not None, 'OpenMP: the answer names the region', text):
+    gain_s = sum(row['gain_s'] for row in t.show('openmp', 'uneven.1', '--all')['rows'])
+    t.within(float(told.group(1)) / 100 * elapsed_s, gain_s, 0.001 * elapsed_s, 'OpenMP: and what balance would save')
 text = t.run('show', 'critical', 'unseen.1').stdout
 t.check('blocked in no traced call' in text, 'unseen: it is said', text)
 t.done()
