@@ -35,6 +35,8 @@ THREADS = {
                            .15, ['own r t0 = .8', 'time_memory r = .3', 'time_original r = 1', 'time_arithmetic r = 1']),
     'StrideWaste': ('loop', ['bytes_used r d t0 = 1', 'bytes_moved r d t0 = 4', 'misses.L3 r d t0 = 8', 'penalty.L3 = .1'], .075,
                     ['bytes_used r d t0 = 4', 'bytes_moved r d t0 = 4', 'misses.L3 r d t0 = 8', 'penalty.L3 = .1']),
+    'PointerChasing': ('loop', ['chained_misses r d t0 = 6', 'misses.L3 r d t0 = 8', 'penalty.L3 = .1'], .075,
+                       ['chained_misses r d t0 = 2', 'misses.L3 r d t0 = 8', 'penalty.L3 = .1']),
     'ConflictMisses': ('loop', ['conflict_misses r d t0 = 4', 'misses.L2 r d t0 = 8', 'penalty.L2 = .1'], .05,
                        ['conflict_misses r d t0 = 1', 'misses.L2 r d t0 = 8', 'penalty.L2 = .1']),
     'FalseSharing': ('loop', ['lines_shared_falsely r d t0 = 2', 'shared_at_once d = .5', 'penalty.L3 = .1'], .05, ['lines_shared_falsely r d t0 = 0']),

@@ -189,6 +189,53 @@ def sharing(t, app):
             'one counter of two threads is truly shared', found['properties'][:4])
 
 
+# loops that are passed once: two that write, and take the time that tracing may, and a chain of indices
+CHAIN = r'''
+#include <stdio.h>
+#include <stdlib.h>
+enum { N = 1 << 21 };
+static size_t *chain;
+__attribute__((noinline, noclone, noipa)) size_t chase(long n)
+{ size_t at = 0; while (n--) at = chain[at]; return at; }
+int main(int argc, char **argv)
+{
+	unsigned long long state = 88172645463325252ull;
+	chain = malloc(N * sizeof(*chain));
+	for (size_t i = 0; i < N; i++) chain[i] = i;
+	for (size_t i = N - 1; i > 0; i--) {
+		state ^= state << 13; state ^= state >> 7; state ^= state << 17;
+		size_t other = state % i, kept = chain[i];
+		chain[i] = chain[other]; chain[other] = kept;
+	}
+	printf("%zu\\n", chase(argc > 1 ? atol(argv[1]) : 0));
+	return 0;
+}
+'''
+
+
+def chained(t):
+    """What is passed once has a window, whatever came before; its misses take the loop's time, and are no matter of strides."""
+    app = t.compile(CHAIN, '-g', '-O1', output='./chain')
+    t.run('trace', '-q', '-o', 'once', '--', app, '60000000')
+    windows = json.loads(t.run('show', 'windows', 'once', '--format', 'json').stdout)['rows']
+    t.check(any(w['function'] == 'chase' for w in windows), 'a loop that is passed once has a window', windows)
+    found = json.loads(t.run('search', '--experiment', 'once', '--format', 'json', '--threshold', '0.01', '--caches', CACHES).stdout)
+    t.check(any(r['property'] in ('PointerChasing', 'LC3MissRate') for r in rows_of(found, 'chase')) or
+            any(m['property'] == 'LC3MissRate' and 'a range only' in m['reason'] for m in found['not_measurable']),
+            'so that its misses are told, or named with what they may cost', found['not_measurable'])
+    t.run('trace', '-q', '--every', '1', '-o', 'chained', '--', app, '6000000')
+    found = json.loads(t.run('search', '--experiment', 'chained', '--format', 'json', '--threshold', '0.01', '--caches', CACHES).stdout)
+    own = [r['severity'] for r in found['properties'] if r['property'] == 'HotRegion' and r['function'] == 'chase']
+    rows = [r for r in rows_of(found, 'chase') if r['property'] == 'PointerChasing' and r['region_kind'] == 'loop']
+    t.check(own and rows and not rows[0]['refined'] and 0.3 * own[0] <= rows[0]['severity'] <= 1.02 * own[0],
+            'the misses of a chain take most of its time', own, rows, found['not_measurable'])
+    t.check(rows and rows[0]['evidence']['share_of_misses'] > 0.9, 'all of them are in chains', rows)
+    wrong = [(r['property'], r['function'], r['severity']) for r in found['properties'] if r['property'] == 'StrideWaste' and
+             r['function'] in (None, 'chase')]
+    t.equal(wrong, [], 'whose order is no stride')
+    losses_check(t, found, 'chained')
+
+
 # each thread has one long loop of its own, in its own part of a vector
 LONG = r'''
 #include <cstdio>
@@ -272,6 +319,7 @@ def main():
     ranges(t, app)
     resident(t, app)
     sharing(t, app)
+    chained(t)
     long_loops(t)
     one_of_two(t, app)
     online(t, app)

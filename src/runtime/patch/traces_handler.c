@@ -3,7 +3,8 @@
  * goes into the thread's file. Compiled for general registers only, like counts_handler.c.
  *
  * With --every all words of a window are written, and a thread waits a while for room in its file. Else a
- * window ends where the buffer is full, and there are as many as their budget allows, of time and bytes.
+ * window ends where the buffer is full, and there are as many as their budget allows, of time and bytes. A loop's first
+ * instance in a thread has a window whatever others have spent of the time, as it may be its only one.
  *
  * When the launcher says that space is scarce, no window begins any more, and loops run as copies that only
  * count. An open window is cut; what its buffer holds is still written.
@@ -52,12 +53,13 @@ static void note_work(struct sn_trace_context *context)
 	context->last_tsc = now;
 }
 
-/* Cycles of work until another window is in its budget; 0: it is. */
-static uint64_t due_cycles(const struct sn_trace_context *context)
+/* Cycles of work until a window of this loop is in its budget; 0: it is. */
+static uint64_t due_cycles(const struct sn_trace_context *context,
+			   const struct sn_record_instances *record)
 {
 	uint64_t time = 0, bytes = 0, due;
 
-	if (sn_patches.budget_percent)
+	if (sn_patches.budget_percent && sn_instances_entries(record) > 1)
 		time = context->spent_cycles / sn_patches.budget_percent * PERCENT;
 	if (context->bytes > BYTES_FIRST)
 		bytes = (context->bytes - BYTES_FIRST) / 1024 *
@@ -78,7 +80,7 @@ uint32_t sn_trace_countdown(const struct sn_record_instances *record)
 	if (!context || !sn_instances_entries(record))
 		return 1;
 	note_work(context);
-	due = due_cycles(context);
+	due = due_cycles(context, record);
 	mean = context->worked_cycles / sn_instances_entries(record) + 1;
 	wait = due / mean + 1;
 	return wait > COUNTDOWN_MAX ? COUNTDOWN_MAX : (uint32_t)wait;
@@ -252,7 +254,7 @@ void sn_trace_begin(struct sn_record_instances *record, uint64_t stack_pointer)
 		return;
 	}
 	note_work(context);
-	if ((!is_whole() && due_cycles(context)) || !sn_enter(sn_self))
+	if ((!is_whole() && due_cycles(context, record)) || !sn_enter(sn_self))
 		return;
 	write_thread_pointer(context);
 	has_table = write_table(context, record->loop);

@@ -17,7 +17,18 @@
 #include "search/evidence/sharing.h"
 #include "search/evidence/sources.h"
 
-enum { MISSES, TLB = MISSES + SN_SIM_TLB, REFS, CONFLICT, FALSELY, SHARED, MOVED, USED, COLUMNS };
+enum {
+	MISSES,
+	TLB = MISSES + SN_SIM_TLB,
+	REFS,
+	CONFLICT,
+	CHAINED,
+	FALSELY,
+	SHARED,
+	MOVED,
+	USED,
+	COLUMNS
+};
 
 static const struct {
 	const char *metric, *level;
@@ -28,6 +39,7 @@ static const struct {
 	{ "misses", "TLB" },
 	[REFS] = { "refs", NULL },
 	[CONFLICT] = { "conflict_misses", NULL },
+	[CHAINED] = { "chained_misses", NULL },
 	[FALSELY] = { "lines_shared_falsely", NULL },
 	[SHARED] = { "lines_shared", NULL },
 	[MOVED] = { "bytes_moved", NULL },
@@ -35,9 +47,9 @@ static const struct {
 };
 
 static const char *const given[] = {
-	"refs",	       "misses",     "conflict_misses", "lines_shared_falsely", "lines_shared",
-	"bytes_moved", "bytes_used", "penalty",		"bandwidth_peak",	"shared_at_once",
-	NULL
+	"refs",		  "misses",	    "conflict_misses", "lines_shared_falsely",
+	"lines_shared",	  "bytes_moved",    "bytes_used",      "penalty",
+	"bandwidth_peak", "shared_at_once", "chained_misses",  NULL
 };
 
 static const char *const needs_of[] = {
@@ -52,6 +64,9 @@ static const double hz = 3e9;
 static const double walk_cycles = 25;
 /* as `overlap` in memory.prop: what of a miss's latency other work hides */
 static const double overlap = 0.5;
+/* (chosen) Behind each other, with a loaded memory and a walk of two tables (of a virtual machine), accesses were seen to take
+ * so many times the latency of an idle one. */
+static const double chain_most = 6;
 
 struct place {
 	uint32_t region;
@@ -68,7 +83,8 @@ struct loop_places {
 struct loop_cost {
 	uint32_t loop, process;
 	double misses[SN_SIM_STAGES], transfers;
-	double factor; /* what of the penalties its CPU time has room for */
+	bool is_chain;
+	double factor; /* of the penalties: what its CPU time has room for; of a chain what it takes */
 };
 
 struct caching {
@@ -202,6 +218,53 @@ static void sharing_add(const struct caching *c)
 	}
 }
 
+/* ---- what is known of a loop's code ---- */
+
+static double value_at(const struct sn_recorded *times, const char *metric,
+		       const uint32_t keys[SN_KEYS], double otherwise)
+{
+	uint32_t column = sn_tables_find_column(times->tables, metric, NULL);
+	const struct sn_sum *sum =
+		column == SN_ALL ? NULL : sn_tables_find(times->tables, column, keys, true);
+
+	return sum && sum->values ? sum->value : otherwise;
+}
+
+/* The run whose times count. */
+static const struct sn_recorded *times_of(const struct caching *c)
+{
+	return c->r->times ? c->r->times : c->r;
+}
+
+/* The loop there. False: no sample met it. */
+static bool loop_keys(const struct caching *c, uint32_t loop, uint32_t keys[SN_KEYS])
+{
+	const struct sn_loop *code =
+		loop == SN_NONE ? NULL
+				: sn_loop_main(c->r->profile->program->loops.items[loop].code);
+
+	for (int k = 0; k < SN_KEYS; k++)
+		keys[k] = SN_ALL;
+	if (code)
+		keys[SN_KEY_REGION] =
+			sn_tables_member(times_of(c)->tables, SN_KEY_REGION, SN_ALL, code->id);
+	return keys[SN_KEY_REGION] != SN_ALL;
+}
+
+static double static_value(const struct caching *c, uint32_t loop, const char *metric,
+			   double otherwise)
+{
+	uint32_t keys[SN_KEYS];
+
+	return loop_keys(c, loop, keys) ? value_at(times_of(c), metric, keys, otherwise)
+					: otherwise;
+}
+
+static bool is_chain(const struct caching *c, uint32_t loop)
+{
+	return static_value(c, loop, "chained_loads", 0) > 0;
+}
+
 /* ---- values ---- */
 
 /* What was seen stands for so many times as much. Of a loop of which no instance was seen to its end that is not known: then
@@ -264,6 +327,10 @@ static void cell_values(const struct caching *c, const struct sn_replay_cell *ce
 	}
 	values[REFS] = (double)cell->stages[0].accesses;
 	values[CONFLICT] = (double)cell->stages[1].misses[SN_SIM_CONFLICT];
+	values[CHAINED] = is_chain(c, c->replay->sites.items[cell->site].loop)
+				  ? values[MISSES + SN_LEVEL_L3]
+				  : 0;
+	errors[CHAINED] = values[CHAINED] > 0 ? errors[MISSES + SN_LEVEL_L3] : 0;
 	values[FALSELY] = transfers_of(c, cell, c->false_transfers) * sharing->factor;
 	values[SHARED] = transfers_of(c, cell, c->true_transfers) * sharing->factor;
 	for (int i = FALSELY; i <= SHARED; i++)
@@ -280,6 +347,8 @@ static bool has_column(const struct caching *c, int column)
 
 	if (column < TLB)
 		return (unsigned)column < levels;
+	if (column == CHAINED)
+		return levels > SN_LEVEL_L3;
 	return column != CONFLICT || levels > 1;
 }
 
@@ -294,8 +363,9 @@ static void cost_add(struct caching *c, const struct sn_replay_cell *cell,
 		    c->costs.items[i].process == site->process)
 			cost = &c->costs.items[i];
 	if (!cost) {
-		sn_vec_push(&c->costs,
-			    (struct loop_cost){ .loop = site->loop, .process = site->process });
+		sn_vec_push(&c->costs, (struct loop_cost){ .loop = site->loop,
+							   .process = site->process,
+							   .is_chain = is_chain(c, site->loop) });
 		cost = &sn_vec_last(&c->costs);
 	}
 	for (unsigned s = 0; s < SN_SIM_STAGES; s++)
@@ -363,39 +433,56 @@ static void penalties_find(struct caching *c)
 	c->penalties_s[SN_SIM_TLB] = walk_cycles / hz;
 }
 
-static double value_at(const struct sn_recorded *times, const char *metric,
-		       const uint32_t keys[SN_KEYS], double otherwise)
-{
-	uint32_t column = sn_tables_find_column(times->tables, metric, NULL);
-	const struct sn_sum *sum =
-		column == SN_ALL ? NULL : sn_tables_find(times->tables, column, keys, true);
-
-	return sum && sum->values ? sum->value : otherwise;
-}
-
 /* What is left of the loop's CPU time for its misses, in the run whose times count: without page faults, and without what
  * other remedies are said to save. NaN: no sample met it there. */
 static double loop_seconds(const struct caching *c, uint32_t loop, uint32_t process)
 {
-	const struct sn_recorded *times = c->r->times ? c->r->times : c->r;
-	const struct sn_program *program = c->r->profile->program;
-	const struct sn_loop *code = sn_loop_main(program->loops.items[loop].code);
+	const struct sn_recorded *times = times_of(c);
 	const struct sn_member *owner =
 		&c->r->tables->members[SN_KEY_PROCESS].items[c->r->process_members[process]];
 	uint32_t keys[SN_KEYS];
 	double seconds, gain, saved;
 
-	for (int k = 0; k < SN_KEYS; k++)
-		keys[k] = SN_ALL;
-	keys[SN_KEY_REGION] = sn_tables_member(times->tables, SN_KEY_REGION, SN_ALL, code->id);
+	if (!loop_keys(c, loop, keys))
+		return NAN;
 	keys[SN_KEY_PROCESS] = sn_tables_member(times->tables, SN_KEY_PROCESS, SN_ALL, owner->id);
-	if (keys[SN_KEY_REGION] == SN_ALL || keys[SN_KEY_PROCESS] == SN_ALL)
+	if (keys[SN_KEY_PROCESS] == SN_ALL)
 		return NAN;
 	seconds = value_at(times, "own", keys, NAN) - value_at(times, "faults", keys, 0);
 	keys[SN_KEY_PROCESS] = SN_ALL; /* the static model's values are of the code */
 	gain = value_at(times, "vector_gain", keys, 1);
 	saved = fmax(value_at(times, "slow_cost", keys, 0), gain > 1 ? 1 - 1 / gain : 0);
 	return fmax(0, seconds) * (1 - saved);
+}
+
+/* What passes over a chain would take with all of its data in L1. NaN: how many there were is not known. */
+static double passes_seconds(const struct caching *c, uint32_t loop, uint32_t process)
+{
+	const struct sn_experiment *e = c->r->profile->experiment;
+	double passes = 0;
+
+	for (size_t i = 0; i < e->instances.count; i++) {
+		const struct sn_loop_instances *counted = &e->instances.items[i];
+
+		if (!is_of(c, counted, loop, counted->thread) ||
+		    e->threads.items[counted->thread].process != process)
+			continue;
+		passes += counted->has_iterations ? (double)counted->iterations : NAN;
+	}
+	return passes * (c->r->share_of_run > 0 ? c->r->share_of_run : 1) *
+	       static_value(c, loop, "cycles_in_l1", NAN) / hz;
+}
+
+/* The misses of a chain take what its loop takes beyond its passes: each waits for the one before, and nothing hides it.
+ * `all`: what they would cost where half is hidden. */
+static double chain_factor(const struct caching *c, const struct loop_cost *cost, double seconds,
+			   double all)
+{
+	double left = seconds - passes_seconds(c, cost->loop, cost->process);
+
+	if (isnan(left))
+		return NAN;
+	return fmin(fmax(left, 0) / all, chain_most / (1 - overlap));
 }
 
 static void factors_find(struct caching *c)
@@ -409,7 +496,10 @@ static void factors_find(struct caching *c)
 		all += cost->transfers * c->penalties_s[c->replay->config.level_count - 1];
 		if (cost->loop != SN_NONE)
 			seconds = loop_seconds(c, cost->loop, cost->process);
-		cost->factor = all > 0 && seconds < all ? seconds / all : 1;
+		cost->factor =
+			cost->is_chain && all > 0 ? chain_factor(c, cost, seconds, all) : NAN;
+		if (isnan(cost->factor))
+			cost->factor = all > 0 && seconds < all ? seconds / all : 1;
 		if (isnan(seconds)) /* so short that no sample met it */
 			cost->factor = 0;
 	}
@@ -560,10 +650,15 @@ static void caches_collect(struct sn_recorded *r)
 	caching_free(&c);
 }
 
-static const char *const counts[] = {
-	"refs",		"misses",      "conflict_misses", "lines_shared_falsely",
-	"lines_shared", "bytes_moved", "bytes_used",	  NULL
-};
+static const char *const counts[] = { "refs",
+				      "misses",
+				      "conflict_misses",
+				      "chained_misses",
+				      "lines_shared_falsely",
+				      "lines_shared",
+				      "bytes_moved",
+				      "bytes_used",
+				      NULL };
 
 const struct sn_source sn_source_caches = {
 	.name = "caches",

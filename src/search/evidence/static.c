@@ -70,6 +70,20 @@ static void slow_add(struct sn_recorded *r, const struct sn_whatif_loop *loop, u
 	value_add(r, "slow_cost", region, gain > 0 && 1 - 1 / gain > saved + clearly ? 0 : saved);
 }
 
+/* Loads whose addresses come from loads of the pass before (a list, a chain of indices): nothing hides what their misses take. */
+static void chain_add(struct sn_recorded *r, const struct sn_whatif_loop *loop, uint32_t region)
+{
+	const struct sn_cqa_loop *quality = &loop->quality;
+	double loads = 0, cycles = quality->level_cycles[SN_LEVEL_L1];
+
+	for (uint32_t i = 0; i < quality->path_count; i++)
+		loads += quality->paths[i].weight * quality->paths[i].loads_on_chain;
+	if (!(loads > 0) || !isfinite(loads) || !isfinite(cycles))
+		return;
+	value_add(r, "chained_loads", region, loads);
+	value_add(r, "cycles_in_l1", region, cycles);
+}
+
 static bool is_main(const struct sn_program *program, uint32_t loop)
 {
 	const struct sn_loop *code = program->loops.items[loop].code;
@@ -97,6 +111,7 @@ static void static_collect(struct sn_recorded *r)
 				  loop->quality.paths[loop->quality.main_path].widening);
 		}
 		slow_add(r, loop, region);
+		chain_add(r, loop, region);
 	}
 	sn_whatif_free(whatif);
 }
@@ -104,8 +119,8 @@ static void static_collect(struct sn_recorded *r)
 const struct sn_source sn_source_static = {
 	.name = "static",
 	.measures =
-		"how many times as fast loops would be with full vectors, and for which share of their cycles they divide, at "
-		"least",
+		"how many times as fast loops would be with full vectors, for which share of their cycles they divide, at "
+		"least, and which follow chains of loads",
 	.needs = "a model of the processor (--arch), and loops that it can judge",
 	.costs = "nothing in the run",
 	.collect = static_collect,
