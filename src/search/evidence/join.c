@@ -138,9 +138,16 @@ static double doubt_of(const struct starts *s, const uint32_t from_keys[SN_KEYS]
 	return fmin(1, own > 0 ? fmax(fabs(other - own) / own, observed) : 1);
 }
 
+/* A start that took several times as long, or a part of the time, was another run: its times are no surer than they were
+ * stretched. */
+static double stretch_doubt(const struct starts *s, const struct sn_value *value, bool is_time)
+{
+	return is_time && value->value > 0 ? fmin(1, fabs(log(s->longer))) : 0;
+}
+
 /* The doubt is of all threads alike: their errors, which are added up as if they were each by chance, come to it. */
 static void doubt_add(const struct starts *s, const uint32_t from_keys[SN_KEYS],
-		      struct sn_value *value)
+		      struct sn_value *value, bool is_time)
 {
 	double doubt = doubt_of(s, from_keys, value->keys), own = value->error;
 	const struct sn_member *process = value->keys[SN_KEY_PROCESS] == SN_ALL
@@ -150,6 +157,7 @@ static void doubt_add(const struct starts *s, const uint32_t from_keys[SN_KEYS],
 
 	if (isnan(doubt))
 		return;
+	doubt = fmax(doubt, stretch_doubt(s, value, is_time));
 	if (isnan(own))
 		own = value->samples > 0 ? 1.96 * fabs(value->value) / sqrt(value->samples) : 0;
 	if (value->keys[SN_KEY_THREAD] != SN_ALL && process)
@@ -196,7 +204,8 @@ void sn_recorded_join(struct sn_recorded *to, const struct sn_recorded *from,
 		}
 		if (!keys_translate(to->tables, other, other->values.items[i].keys, value.keys))
 			continue;
-		doubt_add(&starts, other->values.items[i].keys, &value);
+		doubt_add(&starts, other->values.items[i].keys, &value,
+			  is_among(column, source->times));
 		sn_tables_add(to->tables, &value);
 	}
 	free(starts.to_samples);

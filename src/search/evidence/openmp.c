@@ -55,7 +55,10 @@ struct telling {
 	uint32_t columns[COLUMNS], source;
 	struct sn_map thread_of; /* process and tid -> thread of the run + 1 */
 	region_vec regions;	 /* of the entry in work */
-	double *waited_s;	 /* by thread of the run: in all constructs and at ends */
+	/* by thread of the run: in all constructs and at ends; in bodies */
+	double *waited_s, *worked_s;
+	/* by process of the run: of the time that starting teams took, threads had no CPU; and at least so much had one */
+	double *start_delay_s, *start_cpu_s;
 };
 
 /* ---- where ---- */
@@ -146,6 +149,7 @@ static void body_add(struct telling *t, const struct sn_openmp_share *share)
 	for (enum column c = PARALLEL_WAIT; c < THREAD_COLUMNS; c++)
 		path_add(t, c, thread, 0);
 	wait_add(t, END_WAIT, thread, share->wait_ns / 1e9);
+	t->worked_s[thread] += share->work_ns / 1e9;
 	if (parallel != SN_ALL)
 		add(t, BODY, parallel, thread, share->work_ns / 1e9);
 }
@@ -214,6 +218,26 @@ static void process_add(struct telling *t, uint32_t column, uint32_t region, uin
 	sn_tables_add(t->r->tables, &value);
 }
 
+/* A region in one process: its entries together, as teams may differ in size. */
+struct opened {
+	struct sn_openmp_share sum;
+	double rest_ns, threads_ns;
+};
+typedef SN_VEC(struct opened) opened_vec;
+
+/* What starting teams takes of a process's threads, all regions: as a share of that, without what they lacked of CPUs. */
+static double start_share(const struct telling *t, const opened_vec *all, uint32_t process)
+{
+	double rest_s = 0;
+
+	for (size_t i = 0; i < all->count; i++)
+		if (all->items[i].sum.process == process)
+			rest_s += fmax(0, all->items[i].rest_ns) / 1e9;
+	if (!(rest_s > 0))
+		return 1;
+	return fmin(1, fmax(rest_s - t->start_delay_s[process], t->start_cpu_s[process]) / rest_s);
+}
+
 /* What neither works nor waits, elapsed: the mean of the team's threads. */
 static void region_add(struct telling *t, const struct sn_openmp_share *share, double rest_ns)
 {
@@ -227,13 +251,6 @@ static void region_add(struct telling *t, const struct sn_openmp_share *share, d
 	process_add(t, t->columns[LARGEST_BODY], parallel, process, share->largest_ns / 1e9);
 	process_add(t, t->columns[FORK_JOIN], parallel, process, fmax(0, rest_ns) / 1e9);
 }
-
-/* A region in one process: its entries together, as teams may differ in size. */
-struct opened {
-	struct sn_openmp_share sum;
-	double rest_ns, threads_ns;
-};
-typedef SN_VEC(struct opened) opened_vec;
 
 static struct opened *opened_at(opened_vec *all, struct sn_map *at,
 				const struct sn_openmp_share *share)
@@ -276,8 +293,9 @@ static void regions_add(struct telling *t)
 	for (size_t i = 0; i < all.count; i++)
 		if (all.items[i].threads_ns > 0)
 			region_add(t, &all.items[i].sum,
-				   all.items[i].rest_ns * all.items[i].sum.ns /
-					   all.items[i].threads_ns);
+				   all.items[i].rest_ns *
+					   start_share(t, &all, all.items[i].sum.process) *
+					   all.items[i].sum.ns / all.items[i].threads_ns);
 	sn_vec_free(&all);
 	sn_map_free(&at);
 }
@@ -307,10 +325,21 @@ static bool is_waiting(uint8_t activity)
 	return activity >= SN_ACTIVITY_OMP_BARRIER && activity <= SN_ACTIVITY_OMP_IDLE;
 }
 
-/* What samples and blocked calls saw of a thread: its CPU time, and its waiting for a team, spinning or asleep. */
+/* What samples and blocked calls saw of a thread: its CPU time, in bodies, in the runtime (waiting for a team, or starting
+ * one), and its waiting asleep. */
 struct seen {
-	double cpu_s, spinning_s, blocked_s;
+	double cpu_s, body_s, spinning_s, starting_s, blocked_s;
 };
+
+/* Of what a thread lacked of CPUs. */
+struct lacked {
+	double waiting_s, body_s, starting_s;
+};
+
+static bool is_of_body(const struct sn_stack_facts *facts)
+{
+	return facts->parallel != SN_ALL && !is_waiting(facts->activity);
+}
 
 static struct seen *waiting_see(const struct sn_recorded *r)
 {
@@ -320,10 +349,14 @@ static struct seen *waiting_see(const struct sn_recorded *r)
 
 	for (size_t i = 0; i < r->cells.count; i++) {
 		const struct sn_recorded_cell *cell = &r->cells.items[i];
+		const struct sn_stack_facts *facts = &r->stacks[cell->stack];
+		struct seen *at = &seen[cell->thread];
+		double cpu_s = (double)cell->cpu_ns / 1e9;
 
-		seen[cell->thread].cpu_s += (double)cell->cpu_ns / 1e9;
-		if (is_waiting(r->stacks[cell->stack].activity))
-			seen[cell->thread].spinning_s += (double)cell->cpu_ns / 1e9;
+		at->cpu_s += cpu_s;
+		at->spinning_s += is_waiting(facts->activity) ? cpu_s : 0;
+		at->starting_s += facts->activity == SN_ACTIVITY_OMP_OTHER ? cpu_s : 0;
+		at->body_s += is_of_body(facts) ? cpu_s : 0;
 	}
 	for (size_t i = 0; i < e->waits.count; i++) {
 		const struct sn_wait *wait = &e->waits.items[i];
@@ -335,8 +368,34 @@ static struct seen *waiting_see(const struct sn_recorded *r)
 	return seen;
 }
 
-/* What a thread lacks of CPUs is in proportion to its CPU time, in the work of parallel regions as elsewhere. */
-static void body_delays_add(struct telling *t, const struct seen *seen, const double *delays_s)
+/* Its waits for a team, without what it spun and slept there. */
+static double off_in_waits(const struct telling *t, const struct seen *seen, uint32_t thread)
+{
+	return fmax(0, t->waited_s[thread] - seen->spinning_s - seen->blocked_s);
+}
+
+/* In waits, and outside of regions, in proportion to its CPU time there; in waits and in bodies no longer than it was there and
+ * did not run. The rest goes to the start of regions. */
+static struct lacked lacked_of(const struct telling *t, const struct seen *seen, uint32_t thread,
+			       double delay_s)
+{
+	struct lacked out = { 0 };
+	double left_s = delay_s, outside_s;
+
+	if (!(seen->cpu_s > 0))
+		return out;
+	out.waiting_s =
+		fmin(off_in_waits(t, seen, thread), delay_s * seen->spinning_s / seen->cpu_s);
+	outside_s = delay_s * fmax(0, seen->cpu_s - seen->spinning_s - seen->body_s) / seen->cpu_s;
+	left_s = fmax(0, left_s - out.waiting_s - outside_s);
+	out.body_s = fmin(left_s, fmax(0, t->worked_s[thread] - seen->body_s));
+	out.starting_s = left_s - out.body_s;
+	return out;
+}
+
+/* What comes late to its work, or stops in it, others wait for. Between several regions it is in proportion to the thread's CPU
+ * time in their bodies. */
+static void body_delays_add(struct telling *t, const struct seen *seen, const struct lacked *lacked)
 {
 	const struct sn_recorded *r = t->r;
 	uint32_t column = sn_tables_column(r->tables, body_delay_name, NULL);
@@ -346,40 +405,41 @@ static void body_delays_add(struct telling *t, const struct seen *seen, const do
 		const struct sn_recorded_cell *cell = &r->cells.items[i];
 		const struct sn_stack_facts *facts = &r->stacks[cell->stack];
 
-		if (facts->parallel == SN_ALL || is_waiting(facts->activity) ||
-		    r->thread_members[cell->thread] == SN_ALL || !(seen[cell->thread].cpu_s > 0))
+		if (!is_of_body(facts) || r->thread_members[cell->thread] == SN_ALL ||
+		    !(seen[cell->thread].body_s > 0))
 			continue;
 		sn_recorded_add(t->r, column, t->source, facts->parallel, cell->thread,
-				delays_s[cell->thread] * (double)cell->cpu_ns / 1e9 /
-					seen[cell->thread].cpu_s,
+				(lacked[cell->thread].body_s + lacked[cell->thread].starting_s) *
+					(double)cell->cpu_ns / 1e9 / seen[cell->thread].body_s,
 				NAN, 0);
 	}
 }
 
-/* A thread that waits for its team loses nothing by having no CPU meanwhile. Without a CPU for want of one it is in
- * proportion to its CPU time, in waits as elsewhere. */
+/* A thread that waits for its team loses nothing by having no CPU meanwhile. */
 static void delays_add(struct telling *t)
 {
 	const struct sn_experiment *e = t->r->profile->experiment;
 	uint32_t delay = sn_tables_column(t->r->tables, delay_name, NULL);
 	uint32_t off = sn_tables_column(t->r->tables, off_name, NULL);
 	struct seen *seen = waiting_see(t->r);
+	struct lacked *lacked = sn_alloc_zeroed(e->threads.count + 1, sizeof(*lacked));
 	double *delays_s = sn_delays_of_threads(t->r);
 
 	sn_tables_complete(t->r->tables, delay);
 	sn_tables_complete(t->r->tables, off);
 	for (uint32_t i = 0; i < e->threads.count; i++) {
-		double spinning = seen[i].cpu_s > 0 ? seen[i].spinning_s / seen[i].cpu_s : 0;
-
 		if (t->r->thread_members[i] == SN_ALL)
 			continue;
-		sn_recorded_add(t->r, delay, t->source, SN_ALL, i, delays_s[i] * spinning, NAN, 0);
-		sn_recorded_add(t->r, off, t->source, SN_ALL, i,
-				fmax(0, t->waited_s[i] - seen[i].spinning_s - seen[i].blocked_s),
-				NAN, 0);
+		lacked[i] = lacked_of(t, &seen[i], i, delays_s[i]);
+		t->start_delay_s[e->threads.items[i].process] += lacked[i].starting_s;
+		t->start_cpu_s[e->threads.items[i].process] += seen[i].starting_s;
+		sn_recorded_add(t->r, delay, t->source, SN_ALL, i, lacked[i].waiting_s, NAN, 0);
+		sn_recorded_add(t->r, off, t->source, SN_ALL, i, off_in_waits(t, &seen[i], i), NAN,
+				0);
 	}
-	body_delays_add(t, seen, delays_s);
+	body_delays_add(t, seen, lacked);
 	free(delays_s);
+	free(lacked);
 	free(seen);
 }
 
@@ -400,9 +460,9 @@ static void tell(struct telling *t)
 		if (t->openmp->shares.items[i].type == SN_OPENMP_CONSTRUCT)
 			construct_add(t, &t->openmp->shares.items[i]);
 	}
+	delays_add(t);
 	regions_add(t);
 	teams_add(t);
-	delays_add(t);
 }
 
 /* A part is a window of the agent's, which entries do not cross; another filter by time would cut through them. */
@@ -420,17 +480,22 @@ static void openmp_collect(struct sn_recorded *r)
 {
 	struct telling t = { .r = r };
 	struct sn_openmp *openmp = NULL;
+	size_t threads = r->profile->experiment->threads.count + 1;
+	size_t processes = r->profile->experiment->processes.count + 1;
 
 	if (entries_read(r, &openmp) != SN_OK)
 		return;
 	t.openmp = openmp;
-	t.waited_s =
-		sn_alloc_zeroed(r->profile->experiment->threads.count + 1, sizeof(*t.waited_s));
+	t.waited_s = sn_alloc_zeroed(2 * threads, sizeof(double));
+	t.worked_s = t.waited_s + threads;
+	t.start_delay_s = sn_alloc_zeroed(2 * processes, sizeof(double));
+	t.start_cpu_s = t.start_delay_s + processes;
 	if (openmp->is_traced && openmp->regions.count)
 		tell(&t);
 	sn_map_free(&t.thread_of);
 	sn_vec_free(&t.regions);
 	free(t.waited_s);
+	free(t.start_delay_s);
 	sn_openmp_free(openmp);
 }
 
