@@ -104,6 +104,17 @@ for k in (1, 2, 3):
             [f'misses.L{k} {keys} t0 = 1', f'refs {keys} t0 = 4000', f'penalty.L{k} = .001'] + rest)
 
 
+def beside_other_work(t):
+    """Nothing is a team's fault that other programs make of it: what ends wait for threads without a CPU, and starts of teams."""
+    region = ['body r t0 = .5', 'body r t1 = .5', 'body_cpu r t0 = .1', 'body_cpu r t1 = .1', 'team = 2', 'time r = .9', 'region_calls r = 100',
+              'parallel_wait r t0 = .4', 'end_wait r t0 = .4', 'fork_join r = .05', 'own r t0 = .1']
+    for delay, start, wanted in ((.4, .0001, set()), (0, .05, {'OmpOverhead', 'ImbalanceInParallelRegion', 'SmallParallelRegion'})):
+        rows = region + [f'body_delay r t0 = {delay}', 'body_delay r t1 = 0', f'fork_join_own r = {start}']
+        names = ('OmpOverhead', 'ImbalanceInParallelRegion', 'SmallParallelRegion')
+        found = {n for n in names if judge(t, n, 'parallel', rows, [{'process': 0, 'threads': [0, 1]}])[0]['state'] == 'proven'}
+        t.equal(found, wanted, f'a balanced team that lacks a CPU for {delay} s')
+
+
 def all_in_table(t):
     """docs/method/properties.md has a row for each, and none for others; `list` has them all."""
     shipped = set()
@@ -416,6 +427,7 @@ def main():
     counted_iterations(t)
     in_turn(t)
     no_cpu(t)
+    beside_other_work(t)
     refinements(t)
     words(t)
     rates(t)

@@ -32,16 +32,16 @@ enum column {
 	/* of a process */
 	LARGEST_BODY = THREAD_COLUMNS,
 	FORK_JOIN,
+	FORK_JOIN_OWN,
 	REGION_CALLS,
 	TIME,
 	COLUMNS
 };
 static const char *const column_names[COLUMNS] = {
-	"body",		 "parallel_wait", "end_wait",	   "barrier_wait",
-	"critical_wait", "ordered_wait",  "omp_lock_wait", "task_wait",
-	"task_body",	 "single_body",	  "sections_body", "critical_entries",
-	"tasks",	 "largest_body",  "fork_join",	   "region_calls",
-	"time"
+	"body",		 "parallel_wait",    "end_wait",  "barrier_wait", "critical_wait",
+	"ordered_wait",	 "omp_lock_wait",    "task_wait", "task_body",	  "single_body",
+	"sections_body", "critical_entries", "tasks",	  "largest_body", "fork_join",
+	"fork_join_own", "region_calls",     "time"
 };
 static const char team_name[] = "team", delay_name[] = "wait_delay", off_name[] = "team_off_cpu",
 		  body_delay_name[] = "body_delay";
@@ -239,7 +239,8 @@ static double start_share(const struct telling *t, const opened_vec *all, uint32
 }
 
 /* What neither works nor waits, elapsed: the mean of the team's threads. */
-static void region_add(struct telling *t, const struct sn_openmp_share *share, double rest_ns)
+static void region_add(struct telling *t, const struct sn_openmp_share *share, double rest_ns,
+		       double own_share)
 {
 	uint32_t parallel = parallel_of(t, share);
 	uint32_t process = t->r->process_members[share->process];
@@ -250,6 +251,8 @@ static void region_add(struct telling *t, const struct sn_openmp_share *share, d
 	process_add(t, t->columns[TIME], parallel, process, share->ns / 1e9);
 	process_add(t, t->columns[LARGEST_BODY], parallel, process, share->largest_ns / 1e9);
 	process_add(t, t->columns[FORK_JOIN], parallel, process, fmax(0, rest_ns) / 1e9);
+	process_add(t, t->columns[FORK_JOIN_OWN], parallel, process,
+		    own_share * fmax(0, rest_ns) / 1e9);
 }
 
 static struct opened *opened_at(opened_vec *all, struct sn_map *at,
@@ -293,9 +296,9 @@ static void regions_add(struct telling *t)
 	for (size_t i = 0; i < all.count; i++)
 		if (all.items[i].threads_ns > 0)
 			region_add(t, &all.items[i].sum,
-				   all.items[i].rest_ns *
-					   start_share(t, &all, all.items[i].sum.process) *
-					   all.items[i].sum.ns / all.items[i].threads_ns);
+				   all.items[i].rest_ns * all.items[i].sum.ns /
+					   all.items[i].threads_ns,
+				   start_share(t, &all, all.items[i].sum.process));
 	sn_vec_free(&all);
 	sn_map_free(&at);
 }
@@ -499,23 +502,32 @@ static void openmp_collect(struct sn_recorded *r)
 	sn_openmp_free(openmp);
 }
 
-static const char *const given[] = { "body",	      "parallel_wait",
-				     "end_wait",      "barrier_wait",
-				     "critical_wait", "ordered_wait",
-				     "omp_lock_wait", "task_wait",
-				     "task_body",     "critical_entries",
-				     "tasks",	      "largest_body",
-				     "fork_join",     "region_calls",
-				     "time",	      "single_body",
-				     "sections_body", "team",
-				     "wait_delay",    "body_delay",
-				     "team_off_cpu",  NULL };
-static const char *const times[] = { "body",	      "parallel_wait", "end_wait",
-				     "barrier_wait",  "critical_wait", "ordered_wait",
-				     "omp_lock_wait", "task_wait",     "task_body",
-				     "largest_body",  "single_body",   "sections_body",
-				     "fork_join",     "time",	       "wait_delay",
-				     "body_delay",    "team_off_cpu",  NULL };
+static const char *const given[] = {
+	"body",		"parallel_wait", "end_wait",  "barrier_wait", "critical_wait",
+	"ordered_wait", "omp_lock_wait", "task_wait", "task_body",    "critical_entries",
+	"tasks",	"largest_body",	 "fork_join", "region_calls", "time",
+	"single_body",	"sections_body", "team",      "wait_delay",   "body_delay",
+	"team_off_cpu", "fork_join_own", NULL
+};
+static const char *const times[] = { "body",
+				     "parallel_wait",
+				     "end_wait",
+				     "barrier_wait",
+				     "critical_wait",
+				     "ordered_wait",
+				     "omp_lock_wait",
+				     "task_wait",
+				     "task_body",
+				     "largest_body",
+				     "single_body",
+				     "sections_body",
+				     "fork_join",
+				     "time",
+				     "wait_delay",
+				     "body_delay",
+				     "team_off_cpu",
+				     "fork_join_own",
+				     NULL };
 
 /* samples see who waits actively, and not who sleeps in the runtime */
 static const char *const waits[] = { "parallel_wait",

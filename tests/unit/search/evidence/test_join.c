@@ -207,6 +207,29 @@ static double error_at(struct sn_tables *t, uint32_t region)
 		sn_tables_find(t, sn_tables_find_column(t, "m", NULL), keys, true));
 }
 
+/* A start that took 1.5 times as long: its times are no surer than that; what is counted is. */
+TEST(what_was_stretched_is_less_sure)
+{
+	static const char *const times[] = { "m", NULL };
+	const struct sn_source timed = { .name = "mpi", .times = times };
+	const struct sn_source counted = { .name = "heap" };
+	uint64_t ns[] = { 8000000000, 4000000000 }, longer_ns[] = { 12000000000, 6000000000 };
+
+	for (int is_timed = 0; is_timed < 2; is_timed++) {
+		struct sn_recorded here = { .tables = tables_make(false, 1, 100), .region_ns = ns };
+		struct sn_recorded other = { .tables = tables_make(false, 1, 200),
+					     .region_ns = longer_ns };
+
+		here.tables->phase_s = 8;
+		other.tables->phase_s = 12;
+		add(other.tables, is_timed ? "mpi" : "heap", 1, 0, 3);
+		sn_recorded_join(&here, &other, is_timed ? &timed : &counted);
+		CHECK_REAL(error_at(here.tables, 1), is_timed ? log(1.5) : 0, 1e-9);
+		sn_tables_free(here.tables);
+		sn_tables_free(other.tables);
+	}
+}
+
 /* Exact as it is, it is of another start: that the region took 4 s here and 6 s of a phase half as long there is in its error, once
  * for both threads. */
 TEST(a_value_of_another_start_is_as_sure_as_the_two_are_alike)
