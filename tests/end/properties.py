@@ -106,7 +106,7 @@ for k in (1, 2, 3):
 
 def beside_other_work(t):
     """Nothing is a team's fault that other programs make of it: what ends wait for threads without a CPU, and starts of teams."""
-    region = ['body r t0 = .5', 'body r t1 = .5', 'body_cpu r t0 = .1', 'body_cpu r t1 = .1', 'team = 2', 'time r = .9', 'region_calls r = 100',
+    region = ['body r t0 = .5', 'body r t1 = .5', 'body_cpu r t0 = .1', 'body_cpu r t1 = .1', 'team = 2', 'time r = .9', 'region_calls r = 400',
               'parallel_wait r t0 = .4', 'end_wait r t0 = .4', 'fork_join r = .05', 'own r t0 = .1']
     for delay, start, wanted in ((.4, .0001, set()), (0, .05, {'OmpOverhead', 'ImbalanceInParallelRegion', 'SmallParallelRegion'})):
         rows = region + [f'body_delay r t0 = {delay}', 'body_delay r t1 = 0', f'fork_join_own r = {start}']
