@@ -2,6 +2,7 @@
 this machine; agents, links, spools and the journal are those of hosts. Nothing that befalls an agent hurts the program."""
 import json
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -205,6 +206,58 @@ def found_phase(t, app, launcher, agents, folder):
     t.check(err.count('done 250\n') == 2 and found['experiment'] != folder, 'the output is that of the second start, which is the experiment', err, found['experiment'])
 
 
+# eight steps come slowly, then many at once, as with a reader of commands
+RAMP = r'''
+#include <time.h>
+static volatile double sink;
+static void rest(double s) { struct timespec t = { 0, s * 1e9 }; nanosleep(&t, 0); }
+void __attribute__((noinline)) command(void) { for (int i = 0; i < 500; i++) sink += i; rest(.003); }
+int main(void)
+{
+	for (int i = 0; i < 8; i++) {
+		command();
+		rest(.4);
+	}
+	for (int i = 0; i < 1500; i++)
+		command();
+	return 0;
+}
+'''
+# a jump leads into the first bytes of hot(), so no code can be put there, and a breakpoint watches it
+OFTEN = r'''
+#include <time.h>
+void hot(int n);
+__asm__(".globl hot\n.type hot, @function\nhot:\n\tnop\n1:\tdecl %edi\n\tjnz 1b\n\tret\n.size hot, .-hot\n");
+static double now_s(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+int main(void)
+{
+	double end_s = now_s() + 4;
+	while (now_s() < end_s)
+		for (int i = 0; i < 100; i++)
+			hot(1000);
+	return 0;
+}
+'''
+
+
+def paces(t, launcher):
+    """Executions that come faster than those before, and such as come too fast to be watched."""
+    for name, text in (('ramp', RAMP), ('often', OFTEN)):
+        t.compile(text, '-O1', '-g', output='./' + name)
+    found, err, code = ended(started(t, 'ramp.run', '--launch', launcher, '--agents', 'local', '--phase', 'command', '--steps', '3', './ramp'))
+    t.check(code == 0 and found['complete'] and max(s['executions'] for s in found['steps']) > 20, 'a step follows how fast executions come', err, found.get('steps'))
+    if not t.breakpoints_fire():
+        t.skip('a phase that is passed too often to be watched', 'breakpoints are never hit')
+        return
+    run = started(t, 'often.run', '--launch', launcher, '--agents', 'local', '--phase', 'hot', './often')
+    first = run.stderr.readline()
+    ran_on = run.poll() is None
+    out, rest = run.communicate(timeout=200)
+    t.check(re.match(r'sonde: (alpha|beta): .*too often to be watched', first) and ran_on, 'a host whose phase is passed too often says so while the program runs',
+            first, rest)
+    t.check(run.returncode == 3 and re.search("sonde: search: 'hot' is passed .* too often to be watched", rest), 'and so does the end', rest)
+
+
 def elsewhere(t, app, launcher):
     """Without agents: nothing of the program is recorded, which is no answer on the program."""
     done = t.run('search', '--launch', launcher, app, '50')
@@ -403,6 +456,7 @@ def main():
         t.done()
     whole(t, app, launcher, starter)
     traces(t, launcher)
+    paces(t, launcher)
     found_phase(t, app, launcher, 'local', 'found')
     os.mkfifo('far.in')
     daemon = subprocess.Popen(['sh', '-c', 'while :; do while read -r line; do eval "{ ${line%&}; } &"; done < far.in; done'])

@@ -69,7 +69,7 @@ static void folder_see(void *context, const char *live_folder)
 static void node_look(struct worker *w, const struct view *view)
 {
 	const struct sn_node_view told = { view->ended, view->mean_s, view->is_found,
-					   view->is_needed };
+					   view->is_needed, view->is_deaf };
 
 	if (!(w->looks++ % LOOKS_A_SCAN))
 		sn_node_live_folders(w->options->experiment_path, w->options->node_name, folder_see,
@@ -236,7 +236,7 @@ static bool window_wait(struct worker *w, struct sn_mri_window *out)
 		view = look(w);
 		if (view.is_deaf)
 			deaf_tell(w);
-	} while (!view.is_measured && !is_over(w) && (w->node || !view.is_deaf) &&
+	} while (!view.is_measured && !is_over(w) && !view.is_deaf &&
 		 !(w->node && sn_node_is_over(w->node)));
 	every_tell(w, &view);
 	pthread_mutex_lock(&w->lock);
@@ -290,6 +290,16 @@ static bool live_next(struct sn_executions *s, sn_windows *out)
 
 /* ---- one of several hosts: the front says what is measured ---- */
 
+static bool is_deaf(struct worker *w)
+{
+	bool is;
+
+	pthread_mutex_lock(&w->lock);
+	is = sn_mri_is_deaf(w->mri);
+	pthread_mutex_unlock(&w->lock);
+	return is;
+}
+
 /* A step of the front's; false: the search is over. */
 static bool node_step(struct worker *w, struct sn_mri_window *out, bool *is_there)
 {
@@ -298,6 +308,8 @@ static bool node_step(struct worker *w, struct sn_mri_window *out, bool *is_ther
 	while (!sn_node_asked(w->node, w->step, &step)) {
 		if (sn_node_is_over(w->node))
 			return false;
+		if (is_deaf(w))
+			deaf_tell(w);
 		pause_ns(POLL_NS);
 	}
 	w->step = step.step;
@@ -313,22 +325,41 @@ static bool node_step(struct worker *w, struct sn_mri_window *out, bool *is_ther
 	return true;
 }
 
+/* What is not to be evaluated, as the front has asked, or will ask, for better. */
+struct node_tries {
+	int without, brief;
+	uint32_t executions; /* of the last that was too short */
+};
+
+/* The front may have asked for a step before it heard which traces this one wants. Executions that came faster than before were
+ * over too soon: where they were so on all hosts, the front asks for more of them in their stead; where it asks for no more,
+ * another host needs as long as is right for these. */
+static bool is_waived(struct node_tries *tries, const struct sn_mri_window *window, uint32_t traces)
+{
+	enum { WITHOUT_MOST = 2, BRIEF_MOST = 4 };
+
+	if ((window->traces & traces) != traces && tries->without++ < WITHOUT_MOST)
+		return true;
+	if (!sn_executions_lacking(window) || window->executions <= tries->executions)
+		return false;
+	tries->executions = window->executions;
+	return tries->brief++ < BRIEF_MOST;
+}
+
 static bool node_next(struct sn_executions *s, sn_windows *out)
 {
 	struct worker *w = s->context;
 	struct sn_mri_window window = { 0 };
+	struct node_tries tries = { 0 };
 	bool is_there = false;
-
-	/* the front may have asked for a step before it heard which traces this one wants */
-	enum { WITHOUT_MOST = 2 };
 	const uint32_t traces = w->traces = sn_traced_requests(s->asked);
 
 	w->mri->period_times = s->period_times;
 	sn_node_want(w->node, true, traces);
-	for (int without = 0; !is_there; without++) {
-		if (!node_step(w, &window, &is_there))
+	while (!is_there) {
+		if (is_deaf(w) || !node_step(w, &window, &is_there))
 			return false;
-		if (is_there && without < WITHOUT_MOST && (window.traces & traces) != traces) {
+		if (is_there && is_waived(&tries, &window, traces)) {
 			sn_mri_window_free(&window);
 			window = (struct sn_mri_window){ 0 };
 			is_there = false;
@@ -428,6 +459,7 @@ static void end_tell(struct worker *w)
 						.mean_s = view.mean_s };
 	const struct sn_told end = { .kind = SN_TOLD_END,
 				     .is_found = view.is_found,
+				     .is_deaf = view.is_deaf,
 				     .refused = w->mri->refused,
 				     .executions = view.ended,
 				     .mean_s = view.mean_s };

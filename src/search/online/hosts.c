@@ -102,12 +102,13 @@ void sn_hosts_result_take(struct sn_hosts *h, const struct sn_link_frame *frame)
 	if (sn_told_read(frame->body, frame->length, &told)) {
 		if (told.kind == SN_TOLD_WINDOW)
 			window_keep(h, frame->agent, &told);
-		h->is_late |= told.kind == SN_TOLD_NONE && told.step == h->step;
+		h->is_late |= told.kind == SN_TOLD_NONE && told.step == h->step && !n->is_deaf;
 		if (told.kind != SN_TOLD_END && told.step > n->answered)
 			n->answered = told.step;
 		if (told.kind == SN_TOLD_END) {
 			n->has_ended = true;
 			n->is_found |= told.is_found;
+			n->is_deaf |= told.is_deaf;
 			n->refused = told.refused;
 			n->executions = told.executions;
 		}
@@ -183,6 +184,7 @@ static void at_take(struct host_node *n, const struct sn_link_frame *frame)
 	n->is_found |= sn_cursor_u32(&cur) != 0;
 	sn_body_read_string(&cur); /* its name */
 	n->traces = sn_cursor_u32(&cur);
+	n->is_deaf |= sn_cursor_u32(&cur) != 0;
 }
 
 static void say_take(const struct sn_hosts *h, const struct sn_link_frame *frame)
@@ -292,7 +294,7 @@ static void nodes_scan(struct sn_hosts *h)
 
 static bool takes_part(const struct host_node *n)
 {
-	return n->is_joined && !n->is_silent && !n->has_ended;
+	return n->is_joined && !n->is_silent && !n->has_ended && !n->is_deaf;
 }
 
 static double mean_of(const struct sn_hosts *h)
@@ -336,9 +338,11 @@ static bool is_wanted(const struct sn_hosts *h)
 	return wants && passes;
 }
 
-/* Half a second of executions, from one on that none has begun by when all have been told. */
+/* Half a second of executions, from one on that none has begun by when all have been told. Those of the step before may have
+ * come faster than the mean was. */
 static void step_begin(struct sn_hosts *h)
 {
+	const uint32_t lacking = sn_hosts_step_lacks(h, h->step);
 	double mean_s = mean_of(h);
 	uint32_t most = 0;
 
@@ -350,6 +354,8 @@ static void step_begin(struct sn_hosts *h)
 	h->is_late = false;
 	h->step++;
 	h->executions = sn_executions_wanted(mean_s);
+	if (h->executions < lacking)
+		h->executions = lacking;
 	/* on all hosts alike: what one has seen is to be compared */
 	h->traces = 0;
 	for (size_t i = 0; i < h->nodes.count; i++)

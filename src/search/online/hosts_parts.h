@@ -14,6 +14,7 @@ struct host_node {
 	char name[SN_NODE_NAME];
 	bool is_joined, is_silent, has_ended, wants, is_found;
 	bool is_to_be_told; /* what the journal has of it */
+	bool is_deaf;	    /* the phase is passed too often to be watched any more */
 	int64_t heard_ns;
 	uint32_t epoch, ended, answered;
 	double mean_s;
@@ -85,6 +86,10 @@ sn_status sn_hosts_again(const struct sn_online_options *options, const char *fo
 			 struct sn_online *out, struct sn_error *err);
 
 /* ---- hosts_result.c ---- */
+
+/** If all windows of a step are too short to be evaluated: so many executions would be enough, of that host which has least of
+ *  them lacking; else 0, also if there is none. */
+uint32_t sn_hosts_step_lacks(const struct sn_hosts *hosts, uint32_t step);
 
 /** The search of what was measured. SN_ERR_NO_DATA: nothing was. */
 sn_status sn_hosts_result(struct sn_hosts *hosts, struct sn_online *out, struct sn_error *err);

@@ -6,12 +6,58 @@
 #include "search/online/hosts_parts.h"
 #include "search/online/traced.h"
 
+uint32_t sn_hosts_step_lacks(const struct sn_hosts *h, uint32_t step)
+{
+	uint32_t least = 0;
+
+	for (size_t i = 0; i < h->windows.count; i++) {
+		const struct host_window *w = &h->windows.items[i];
+		uint32_t lacking;
+
+		if (w->step != step || !w->window.executions)
+			continue;
+		lacking = sn_executions_lacking(&w->window);
+		if (!lacking)
+			return 0;
+		least = !least || lacking < least ? lacking : least;
+	}
+	return least;
+}
+
+/* Whether a host has a window of a step, with these traces at least and more than these executions. */
+static bool has_better(const struct sn_hosts *h, const struct host_window *than, uint32_t step)
+{
+	for (size_t i = 0; i < h->windows.count; i++) {
+		const struct host_window *w = &h->windows.items[i];
+
+		if (w->step == step && w->node == than->node &&
+		    w->window.executions > than->window.executions &&
+		    (w->window.traces & than->window.traces) == than->window.traces)
+			return true;
+	}
+	return false;
+}
+
+/* What was too short everywhere was measured again in the step after it, with more executions, as an agent does by itself. */
+static bool is_replaced(const struct sn_hosts *h, uint32_t step)
+{
+	if (!sn_hosts_step_lacks(h, step))
+		return false;
+	for (size_t i = 0; i < h->windows.count; i++)
+		if (h->windows.items[i].step == step && h->windows.items[i].window.executions &&
+		    !has_better(h, &h->windows.items[i], step + 1))
+			return false;
+	return true;
+}
+
 static bool told_next(struct sn_executions *s, sn_windows *out)
 {
 	struct sn_hosts *h = s->context;
 
-	while (!out->count && h->evaluated++ < h->step)
-		for (size_t i = 0; i < h->windows.count; i++) {
+	while (!out->count && h->evaluated++ < h->step) {
+		const bool is_waived = is_replaced(h, h->evaluated);
+
+		for (size_t i = 0; i < h->windows.count && !is_waived; i++) {
 			struct host_window *w = &h->windows.items[i];
 
 			if (w->step != h->evaluated || !w->window.executions)
@@ -19,6 +65,7 @@ static bool told_next(struct sn_executions *s, sn_windows *out)
 			sn_vec_push(out, w->window); /* it is the taker's now */
 			w->window = (struct sn_mri_window){ 0 };
 		}
+	}
 	return out->count > 0;
 }
 
@@ -82,11 +129,12 @@ static sn_status nothing_measured(const struct sn_hosts *h, struct sn_error *err
 	const char *name = h->phase.name.chars;
 	uint32_t most = 0;
 	size_t joined = 0;
-	bool is_found = false;
+	bool is_found = false, is_deaf = false;
 
 	for (size_t i = 0; i < h->nodes.count; i++) {
 		joined += h->nodes.items[i].is_joined;
 		is_found |= h->nodes.items[i].is_found;
+		is_deaf |= h->nodes.items[i].is_deaf;
 		if (h->nodes.items[i].executions > most)
 			most = h->nodes.items[i].executions;
 	}
@@ -104,6 +152,14 @@ static sn_status nothing_measured(const struct sn_hosts *h, struct sn_error *err
 			"search: no process could watch for '%s': neither could code be put there, nor "
 			"a hardware breakpoint be had",
 			name);
+	if (is_deaf) {
+		struct sn_text why = { 0 };
+
+		sn_phase_often_add(&h->phase, &why);
+		sn_error_set(err, SN_ERR_NO_DATA, "search: %s", why.chars);
+		sn_text_free(&why);
+		return SN_ERR_NO_DATA;
+	}
 	return sn_error_set(err, SN_ERR_NO_DATA,
 			    "search: no execution of '%s' could be measured; %u had passed in all: "
 			    "let the program run longer, or leave --phase away",

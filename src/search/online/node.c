@@ -86,7 +86,9 @@ static void at_send(struct sn_node *n, int64_t now_ns)
 	sn_body_u32(&body, n->wants && n->has_room);
 	sn_body_u32(&body, n->view.is_found);
 	sn_body_string(&body, n->name);
-	sn_body_u32(&body, n->traces); /* an older front does not look for it */
+	sn_body_u32(&body,
+		    n->traces); /* an older front does not look for it, nor for what follows */
+	sn_body_u32(&body, n->view.is_deaf);
 	sn_uplink_send(&n->uplink, SN_LINK_AT, 0, 0, &body);
 	sn_text_free(&body);
 }
@@ -145,9 +147,10 @@ static void told_take(struct sn_node *n)
 		sn_text_free(&n->bodies.items[i]);
 	}
 	n->bodies.count = 0;
-	for (size_t i = 0; i < n->sayings.count; i++)
+	/* a front that does not know the host yet would pass over them */
+	for (size_t i = 0; i < n->sayings.count && n->uplink.is_welcome; i++)
 		say_send(n, n->sayings.items[i].sentence);
-	n->sayings.count = 0;
+	n->sayings.count = n->uplink.is_welcome ? 0 : n->sayings.count;
 	if (n->end) {
 		struct sn_text body = { 0 };
 
@@ -247,7 +250,7 @@ sn_status sn_node_open(const char *folder, const char *name, uint32_t fanout, ui
 void sn_node_tell(struct sn_node *n, const struct sn_node_view *view)
 {
 	pthread_mutex_lock(&n->lock);
-	if (!n->view.ended && view->ended)
+	if ((!n->view.ended && view->ended) || (!n->view.is_deaf && view->is_deaf))
 		n->tell_ns = 0; /* the front waits for that */
 	n->view = *view;
 	pthread_mutex_unlock(&n->lock);

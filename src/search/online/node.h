@@ -20,6 +20,7 @@ struct sn_node_view {
 	uint32_t ended;
 	double mean_s;
 	bool is_found, is_needed; /* a process watches the phase; one is still there */
+	bool is_deaf;		  /* one passes it too often for it to be watched any more */
 };
 
 struct sn_node;

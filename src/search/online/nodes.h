@@ -17,7 +17,7 @@
  *		u64 elapsed, CPU, waiting (ns); u32 processes: u32 pid, u64 minor, major page faults
  *	none	u8 2, u32 step: nothing could be measured
  *	end	u8 3, u32 whether a process could watch the phase, u32 segments refused, u32 executions, f64 seconds of
- *		one, u32 epochs: u32 epoch, u64 results
+ *		one, u32 epochs: u32 epoch, u64 results; u32 whether the phase was passed too often to be watched
  */
 #ifndef SN_SEARCH_ONLINE_NODES_H
 #define SN_SEARCH_ONLINE_NODES_H
@@ -75,7 +75,7 @@ struct sn_told {
 	uint32_t step;		     /* of a window, or of none */
 	struct sn_mri_window window; /* the reader frees */
 	/* of an end */
-	bool is_found;
+	bool is_found, is_deaf;
 	uint32_t refused, executions;
 	double mean_s;
 	SN_VEC(struct sn_outbox_epoch) epochs; /* the reader frees */

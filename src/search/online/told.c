@@ -63,6 +63,7 @@ void sn_told_end(const struct sn_told *end, const struct sn_outbox *o, struct sn
 		sn_body_u32(out, o->epochs.items[i].epoch);
 		sn_body_u64(out, o->epochs.items[i].count + (i + 1 == o->epochs.count));
 	}
+	sn_body_u32(out, end->is_deaf); /* an older front does not look for it */
 }
 
 /* ---- reading ---- */
@@ -134,6 +135,7 @@ static void end_read(struct sn_cursor *cur, struct sn_told *out)
 		epoch.count = sn_cursor_u64(cur);
 		sn_vec_push(&out->epochs, epoch);
 	}
+	out->is_deaf = sn_cursor_left(cur) && sn_cursor_u32(cur) != 0;
 }
 
 bool sn_told_read(const uint8_t *body, size_t length, struct sn_told *out)

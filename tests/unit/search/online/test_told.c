@@ -49,7 +49,9 @@ TEST(a_window_is_read_as_it_was_written)
 
 TEST(an_end_counts_itself)
 {
-	const struct sn_told end = { .is_found = true, .executions = 9, .mean_s = .5 };
+	const struct sn_told end = {
+		.is_found = true, .is_deaf = true, .executions = 9, .mean_s = .5
+	};
 	struct sn_outbox outbox = { 0 };
 	struct sn_text body = { 0 };
 	struct sn_told told;
@@ -58,9 +60,13 @@ TEST(an_end_counts_itself)
 	sn_vec_push(&outbox.epochs, (struct sn_outbox_epoch){ 2, 5 });
 	sn_told_end(&end, &outbox, &body);
 	REQUIRE(sn_told_read((const uint8_t *)body.chars, body.length, &told));
-	CHECK(told.kind == SN_TOLD_END && told.is_found && told.executions == 9);
+	CHECK(told.kind == SN_TOLD_END && told.is_found && told.is_deaf && told.executions == 9);
 	REQUIRE(told.epochs.count == 2);
 	CHECK(told.epochs.items[0].count == 2 && told.epochs.items[1].count == 6);
+	sn_told_free(&told);
+	/* an older agent says less */
+	REQUIRE(sn_told_read((const uint8_t *)body.chars, body.length - 4, &told));
+	CHECK(told.is_found && !told.is_deaf && told.epochs.count == 2);
 	sn_told_free(&told);
 	sn_vec_free(&outbox.epochs);
 	sn_text_free(&body);
