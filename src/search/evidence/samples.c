@@ -22,6 +22,7 @@ enum column {
 	IO_CPU,
 	BODY,
 	BODY_CPU,
+	TEAM_DELAY,
 	LOOP_BODY,
 	PARALLEL_WAIT,
 	BARRIER_WAIT,
@@ -42,11 +43,12 @@ enum column {
 	COLUMNS
 };
 static const char *const column_names[COLUMNS] = {
-	"cpu",		"own",		 "faults",	 "spin",	  "heap_time",
-	"io_cpu",	"body",		 "body_cpu",	 "loop_body",	  "parallel_wait",
-	"barrier_wait", "critical_wait", "ordered_wait", "omp_lock_wait", "task_wait",
-	"mpi_time",	"mpi_barrier",	 "mpi_nxn",	 "mpi_reduce",	  "mpi_broadcast",
-	"mpi_point",	"mpi_poll",	 "mpi_scan",	 "mpi_delay",	  "serial"
+	"cpu",		 "own",		 "faults",	  "spin",	  "heap_time",
+	"io_cpu",	 "body",	 "body_cpu",	  "team_delay",	  "loop_body",
+	"parallel_wait", "barrier_wait", "critical_wait", "ordered_wait", "omp_lock_wait",
+	"task_wait",	 "mpi_time",	 "mpi_barrier",	  "mpi_nxn",	  "mpi_reduce",
+	"mpi_broadcast", "mpi_point",	 "mpi_poll",	  "mpi_scan",	  "mpi_delay",
+	"serial"
 };
 
 /* What else the time of an activity counts as. */
@@ -348,19 +350,99 @@ static void waits_add(struct sampling *s)
 	free(errors);
 }
 
-/* Who polls in MPI waits there also while its poll has no CPU. */
+/* Who polls in MPI waits there also while its poll has no CPU. Of who has none in the work of a team the others wait. */
 static void delays_add(struct sampling *s)
 {
 	double *delays_s = sn_delays_of_cells(s->r);
 
 	for (size_t i = 0; i < s->r->cells.count; i++) {
 		const struct sn_recorded_cell *cell = &s->r->cells.items[i];
+		const struct sn_stack_facts *facts = &s->r->stacks[cell->stack];
+		const struct told told = { delays_s[i], (double)cell->samples, NAN };
 
-		if (delays_s[i] > 0 && is_of_mpi(s->r->stacks[cell->stack].activity))
-			path_add(s, MPI_DELAY, cell->stack, cell->thread,
-				 (struct told){ delays_s[i], (double)cell->samples, NAN });
+		if (!(delays_s[i] > 0))
+			continue;
+		if (is_of_mpi(facts->activity) && s->r->has_ranks)
+			path_add(s, MPI_DELAY, cell->stack, cell->thread, told);
+		if (facts->parallel != SN_ALL && !is_of_openmp(facts->activity))
+			path_add(s, TEAM_DELAY, cell->stack, cell->thread, told);
 	}
 	free(delays_s);
+}
+
+/* ---- what a team waits while one has no CPU ---- */
+
+struct doubts {
+	size_t regions, processes;
+	double *late_s;	    /* by process and region, all threads */
+	double *waiting;    /* by the same: threads that wait */
+	struct sn_map late; /* thread and region -> what it is late there: index of the value */
+};
+
+static size_t place_of(const struct doubts *d, const struct sn_value *value)
+{
+	uint32_t region = value->keys[SN_KEY_REGION];
+
+	return value->keys[SN_KEY_PROCESS] * (d->regions + 1) +
+	       (region == SN_ALL ? d->regions : region);
+}
+
+static uint64_t thread_and_region(const struct sn_value *value)
+{
+	return (uint64_t)value->keys[SN_KEY_THREAD] << 32 | value->keys[SN_KEY_REGION];
+}
+
+static bool is_of_thread(const struct sn_value *value, uint32_t column)
+{
+	return value->column == column && value->keys[SN_KEY_THREAD] != SN_ALL &&
+	       value->keys[SN_KEY_PROCESS] != SN_ALL;
+}
+
+/* It may be that others waited all the time that a thread lacked, or none of it: as wide is the interval. The errors of threads,
+ * which are added up as if they were each by chance, come to that. */
+static void waits_doubt(struct sampling *s, struct doubts *d)
+{
+	const uint32_t column = s->columns[PARALLEL_WAIT];
+	struct sn_tables *t = s->r->tables;
+
+	for (size_t i = 0; i < t->values.count; i++)
+		if (is_of_thread(&t->values.items[i], column))
+			d->waiting[place_of(d, &t->values.items[i])]++;
+	for (size_t i = 0; i < t->values.count; i++) {
+		struct sn_value *value = &t->values.items[i];
+		const uint64_t *own;
+		double late_s;
+
+		if (!is_of_thread(value, column) || value->source != s->source)
+			continue;
+		own = sn_map_get(&d->late, thread_and_region(value));
+		late_s = d->late_s[place_of(d, value)] - (own ? t->values.items[*own].value : 0);
+		late_s = fmin(value->value, fmax(0, late_s));
+		value->error = hypot(isnan(value->error) ? 0 : value->error,
+				     late_s * sqrt(d->waiting[place_of(d, value)]));
+	}
+}
+
+static void doubts_add(struct sampling *s)
+{
+	const struct sn_tables *t = s->r->tables;
+	struct doubts d = { .regions = t->members[SN_KEY_REGION].count,
+			    .processes = t->members[SN_KEY_PROCESS].count };
+
+	d.late_s = sn_alloc_zeroed((d.regions + 1) * d.processes + 1, sizeof(*d.late_s));
+	d.waiting = sn_alloc_zeroed((d.regions + 1) * d.processes + 1, sizeof(*d.waiting));
+	for (size_t i = 0; i < t->values.count; i++) {
+		const struct sn_value *value = &t->values.items[i];
+
+		if (!is_of_thread(value, s->columns[TEAM_DELAY]))
+			continue;
+		d.late_s[place_of(&d, value)] += value->value;
+		*sn_map_put(&d.late, thread_and_region(value), NULL) = i;
+	}
+	waits_doubt(s, &d);
+	sn_map_free(&d.late);
+	free(d.late_s);
+	free(d.waiting);
 }
 
 /* ---- tables ---- */
@@ -477,8 +559,8 @@ static void samples_collect(struct sn_recorded *r)
 	for (size_t i = 0; i < r->cells.count; i++)
 		cell_add(&s, &r->cells.items[i]);
 	waits_add(&s);
-	if (r->has_ranks)
-		delays_add(&s);
+	delays_add(&s);
+	doubts_add(&s);
 	times_add(&s);
 	counts_add(&s);
 	sn_vec_free(&s.started);

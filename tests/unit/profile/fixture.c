@@ -83,6 +83,7 @@ static const struct stretch stretches[] = {
 	{ APP, 0x1800, 0x1820, 0x1800, "kernel", "/src/kernel.h", 1, 2, NULL, 0, { -1 } },
 	{ APP, 0x1820, 0x1830, 0x1800, "kernel", "/src/kernel.h", 1, 4, NULL, 0, { 3, -1 } },
 	{ APP, 0x2000, 0x2100, 0x2000, "fib", "/src/fib.c", 1, 3, NULL, 0, { -1 } },
+	{ APP, 0x2800, 0x2900, 0x2800, "work._omp_fn.0", "/src/work.c", 1, 3, NULL, 0, { -1 } },
 	{ APP, 0x3000, 0x3020, 0x3000, "leaf", "/src/leaf.c", 3, 4, NULL, 0, { -1 } },
 	{ APP, 0x3020, 0x3030, 0x3000, "leaf", "/src/leaf.c", 3, 7, NULL, 0, { 4, -1 } },
 	{ APP, 0x3040, 0x3050, 0x3000, "leaf", "/src/leaf.c", 3, 7, NULL, 0, { 5, -1 } },

@@ -8,6 +8,7 @@
  *	                                loop in kernel 0x1060-0x106f (kernel.h:3-5, depth 3)
  *	       kernel    0x1800-0x18ff  its own body; same loop 0x1820-0x182f
  *	       fib       0x2000-0x20ff  recursive
+ *	       work._omp_fn.0 0x2800-0x28ff  the body of a parallel region
  *	       leaf      0x3000-0x30ff  main loop 0x3020-0x302f and its tail 0x3040-0x304f
  *(leaf.c:5-9) libm   sin       0x1000-0x1fff libc   malloc    0x1000-0x10ff, write 0x2000-0x20ff,
  *no name at 0x3000 libgomp GOMP_barrier 0x1000-0x10ff with a spinning loop 0x1010-0x101f
@@ -29,6 +30,7 @@ enum {
 	KERNEL = 0x1804,
 	KERNEL_LOOP = 0x1824,
 	FIB = 0x2010,
+	OMP_BODY = 0x2804,
 	LEAF = 0x3004,
 	LEAF_MAIN_LOOP = 0x3024,
 	LEAF_TAIL_LOOP = 0x3044,

@@ -6,6 +6,7 @@
 
 #include "harness/tap.h"
 #include "profile/fixture.h"
+#include "search/evidence/sources.h"
 
 struct scene {
 	struct fixture f;
@@ -198,4 +199,52 @@ TEST(waits_are_time_of_their_region)
 	CHECK_INT(s.r->region_ns[main_region], 14 * MS);
 	CHECK_INT(s.r->region_ns[region_find(&s, "function", "write")], 4 * MS);
 	scene_end(&s);
+}
+
+/* A team of two: one works for 100 ms and lacks a CPU for as long again, the other waits in a barrier for so many ms meanwhile. The half
+ * width of that wait's interval over its value. */
+static double team_doubt(unsigned waited_ms, bool lacks)
+{
+	struct scene s;
+	struct sn_experiment *e;
+	uint32_t other, column, keys[SN_KEYS];
+	const struct sn_sum *sum;
+	double doubt;
+
+	fixture_begin(&s.f);
+	e = s.f.experiment;
+	other = fixture_add_thread(&s.f, 0, 101, "app");
+	fixture_samples(&s.f, 0, fixture_stack(&s.f, 0, 2, APP, OMP_BODY, APP, MAIN), 100, 1000);
+	for (size_t i = 0; lacks && i < e->samples.count; i++)
+		e->samples.items[i].time_ns *= 2;
+	e->threads.items[0].account.wait_cpu_ns = lacks ? 100 * MS : 0;
+	fixture_samples(&s.f, other,
+			fixture_stack(&s.f, 0, 3, LIBGOMP, BARRIER, APP, OMP_BODY, APP, MAIN),
+			waited_ms, 1000);
+	scene_read(&s);
+	for (uint32_t i = 0; sn_sources[i]; i++)
+		if (!strcmp(sn_sources[i]->name, "samples"))
+			sn_sources[i]->collect(s.r);
+	column = sn_tables_column(s.r->tables, "parallel_wait", NULL);
+	for (int k = 0; k < SN_KEYS; k++)
+		keys[k] = SN_ALL;
+	for (uint32_t i = 0; i < s.r->tables->members[SN_KEY_REGION].count; i++)
+		if (!strcmp(region(&s, i)->kind, "parallel"))
+			keys[SN_KEY_REGION] = i;
+	REQUIRE(keys[SN_KEY_REGION] != SN_ALL);
+	sum = sn_tables_find(s.r->tables, column, keys, true);
+	REQUIRE(sum);
+	CHECK_REAL(sum->value, waited_ms / 1e3, 1e-9);
+	doubt = sn_sum_relative_error(sum);
+	scene_end(&s);
+	return doubt;
+}
+
+TEST(a_team_may_wait_for_who_has_no_cpu)
+{
+	const double chance = 1.96 / sqrt(1000); /* of as many samples */
+
+	CHECK_REAL(team_doubt(1000, false), chance, .01);
+	CHECK_REAL(team_doubt(1000, true), hypot(chance, .1), .01);
+	CHECK(team_doubt(100, true) >= .95);
 }
