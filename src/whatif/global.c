@@ -450,9 +450,9 @@ static bool begin(struct builder *b)
 	b->elapsed_s = to_ns > from_ns ? sn_seconds(to_ns - from_ns) : 0;
 	if (!b->profile->total.cpu_ns || !(b->elapsed_s > 0))
 		return false;
-	sn_worker_time_fill(&b->whole, b->profile, b->begin_s, b->elapsed_s, 1);
+	sn_worker_time_fill(&b->whole, b->profile, b->structures, b->begin_s, b->elapsed_s, 1);
 	slices = b->profile->total.samples / SLICE_SAMPLES / (b->whole.workers_at_work + 1);
-	sn_worker_time_fill(&b->fine, b->profile, b->begin_s, b->elapsed_s,
+	sn_worker_time_fill(&b->fine, b->profile, b->structures, b->begin_s, b->elapsed_s,
 			    slices < 1		   ? 1
 			    : slices < SLICES_MOST ? slices
 						   : SLICES_MOST);

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/stats.h"
+#include "profile/turns.h"
 #include "profile/workers.h"
 
 static size_t slice_of(const struct sn_worker_time *c, int64_t time_ns)
@@ -44,7 +45,7 @@ static void loops_sort(struct sn_worker_time *c, const struct sn_map *times)
 
 static void sample_add(const struct sn_profile *profile, struct sn_worker_time *c,
 		       const uint32_t *worker_of, const struct sn_sample *sample,
-		       struct sn_map *times)
+		       const uint8_t *is_turn, struct sn_map *times)
 {
 	const struct sn_program *program = profile->program;
 	uint32_t stack =
@@ -59,6 +60,8 @@ static void sample_add(const struct sn_profile *profile, struct sn_worker_time *
 		c->runtime_s[cell] += seconds;
 		if (class->user == SN_CATEGORY_OPENMP)
 			c->openmp_s[cell] += seconds;
+		if (is_turn && is_turn[stack])
+			c->turns_s[cell] += seconds;
 		return;
 	}
 	c->useful_s[cell] += seconds;
@@ -147,11 +150,13 @@ static void workers_compare(const struct sn_profile *profile, const uint32_t *wo
 	free(cpu_s);
 }
 
-void sn_worker_time_fill(struct sn_worker_time *c, const struct sn_profile *profile, double begin_s,
-			 double elapsed_s, size_t slices)
+void sn_worker_time_fill(struct sn_worker_time *c, const struct sn_profile *profile,
+			 struct sn_structures *structures, double begin_s, double elapsed_s,
+			 size_t slices)
 {
 	const struct sn_experiment *e = profile->experiment;
 	uint32_t *worker_of = sn_alloc_zeroed(e->threads.count + 1, sizeof(*worker_of));
+	uint8_t *is_turn = sn_turns_stacks(profile, structures);
 	struct sn_map times = { 0 };
 
 	memset(c, 0, sizeof(*c));
@@ -162,15 +167,17 @@ void sn_worker_time_fill(struct sn_worker_time *c, const struct sn_profile *prof
 	c->useful_s = sn_alloc_zeroed(c->workers * slices + 1, sizeof(double));
 	c->runtime_s = sn_alloc_zeroed(c->workers * slices + 1, sizeof(double));
 	c->openmp_s = sn_alloc_zeroed(c->workers * slices + 1, sizeof(double));
+	c->turns_s = sn_alloc_zeroed(c->workers * slices + 1, sizeof(double));
 	if (profile->total.samples)
 		c->sample_s = (double)profile->total.cpu_ns / 1e9 / (double)profile->total.samples;
 	for (size_t i = 0; i < e->samples.count; i++)
 		if (sn_profile_has_sample(profile, &e->samples.items[i]))
-			sample_add(profile, c, worker_of, &e->samples.items[i], &times);
+			sample_add(profile, c, worker_of, &e->samples.items[i], is_turn, &times);
 	loops_sort(c, &times);
 	workers_compare(profile, worker_of, c);
 	paces_find(profile, c, worker_of);
 	sn_map_free(&times);
+	free(is_turn);
 	free(worker_of);
 }
 
@@ -179,6 +186,7 @@ void sn_worker_time_free(struct sn_worker_time *c)
 	free(c->useful_s);
 	free(c->runtime_s);
 	free(c->openmp_s);
+	free(c->turns_s);
 	free(c->pace);
 	free(c->least_pace);
 	free(c->at_work);
@@ -213,23 +221,11 @@ static double *left_find(const struct sn_worker_time *c, const double *spared, c
 	return left;
 }
 
-double sn_worker_time_saved(const struct sn_worker_time *c, const double *pace,
-			    const double *spared, const size_t *order, size_t limit)
+/* What is saved if each worker waits, beside its useful time, and the shorter the less all have to do. */
+static double saved_with_waits(const struct sn_worker_time *c, const double *pace,
+			       const double *waits_s, double *left)
 {
-	double *left = left_find(c, spared, order, limit), saved = 0;
-
-	for (size_t s = 0; s < c->slices; s++)
-		saved += longest(c, pace, c->useful_s, s) - longest(c, pace, left, s);
-	free(left);
-	return saved;
-}
-
-double sn_worker_time_saved_in_turns(const struct sn_worker_time *c, const double *pace,
-				     const double *spared)
-{
-	size_t cells = c->workers * c->slices;
-	double *left = left_find(c, spared, NULL, 0), saved = 0;
-	double *before = sn_alloc_zeroed(cells + 1, sizeof(*before));
+	double *before = sn_alloc_zeroed(c->workers * c->slices + 1, sizeof(*before)), saved = 0;
 
 	for (size_t s = 0; s < c->slices; s++) {
 		double useful_s = 0, left_s = 0;
@@ -239,14 +235,32 @@ double sn_worker_time_saved_in_turns(const struct sn_worker_time *c, const doubl
 			left_s += left[i];
 		}
 		for (size_t i = s * c->workers; i < (s + 1) * c->workers; i++) {
-			before[i] = c->useful_s[i] + c->openmp_s[i];
-			left[i] +=
-				useful_s > 0 ? c->openmp_s[i] * left_s / useful_s : c->openmp_s[i];
+			before[i] = c->useful_s[i] + waits_s[i];
+			left[i] += useful_s > 0 ? waits_s[i] * left_s / useful_s : waits_s[i];
 		}
 		saved += longest(c, pace, before, s) - longest(c, pace, left, s);
 	}
-	free(left);
 	free(before);
+	return saved;
+}
+
+double sn_worker_time_saved(const struct sn_worker_time *c, const double *pace,
+			    const double *spared, const size_t *order, size_t limit)
+{
+	double *left = left_find(c, spared, order, limit);
+	double saved = saved_with_waits(c, pace, c->turns_s, left);
+
+	free(left);
+	return saved;
+}
+
+double sn_worker_time_saved_in_turns(const struct sn_worker_time *c, const double *pace,
+				     const double *spared)
+{
+	double *left = left_find(c, spared, NULL, 0);
+	double saved = saved_with_waits(c, pace, c->openmp_s, left);
+
+	free(left);
 	return saved;
 }
 
@@ -313,9 +327,10 @@ double sn_worker_time_waiting(const struct sn_profile *profile)
 	for (size_t t = 0; t < e->threads.count; t++) {
 		const struct sn_time_account *account = &e->threads.items[t].account;
 
-		if (!profile->is_at_work[t])
+		/* of one that soon went on as another program it is not known */
+		if (!profile->is_at_work[t] || account->wait_cpu_ns < 0)
 			continue;
-		wait_s += account->wait_cpu_ns < 0 ? NAN : sn_seconds(account->wait_cpu_ns);
+		wait_s += sn_seconds(account->wait_cpu_ns);
 		cpu_s += sn_seconds(account->user_ns) + sn_seconds(account->system_ns);
 	}
 	return wait_s / (wait_s + cpu_s);

@@ -10,6 +10,7 @@
 
 #include "base/vec.h"
 #include "profile/profile.h"
+#include "profile/structures.h"
 
 struct sn_worker_loop_time {
 	uint32_t loop;
@@ -23,6 +24,7 @@ struct sn_worker_time {
 	size_t workers, slices;
 	double *useful_s, *runtime_s; /* CPU time, by cell; waiting actively is the runtimes' */
 	double *openmp_s;	      /* of runtime_s: in that of OpenMP */
+	double *turns_s;	      /* of it: waiting actively for a turn (profile/turns.h) */
 	double *pace,
 		*least_pace; /* by cell; the second without waiting that may follow a wake-up */
 	SN_VEC(struct sn_worker_loop_time) loops; /* by loop */
@@ -31,16 +33,18 @@ struct sn_worker_time {
 	double sample_s; /* CPU time of a sample */
 };
 
-/** Overwrites `time`; free it with the next. */
+/** Overwrites `time`; free it with the next. `structures` NULL: nothing is known of turns. */
 void sn_worker_time_fill(struct sn_worker_time *time, const struct sn_profile *profile,
-			 double begin_s, double elapsed_s, size_t slices);
+			 struct sn_structures *structures, double begin_s, double elapsed_s,
+			 size_t slices);
 void sn_worker_time_free(struct sn_worker_time *time);
 
 /** What the busiest workers lose of elapsed seconds, at that pace, if each loop is spared that part of its
- * time; loops whose place in `order` lies behind `limit` stay as they are. `order` NULL: none does. */
+ * time; loops whose place in `order` lies behind `limit` stay as they are. `order` NULL: none does. Waiting for turns
+ * becomes shorter with the useful time of all. */
 double sn_worker_time_saved(const struct sn_worker_time *time, const double *pace,
 			    const double *spared, const size_t *order, size_t limit);
-/** The same if workers take turns, as in a critical section: their time in OpenMP's runtime becomes shorter
+/** The same if workers take turns wherever they wait in OpenMP: all their time in OpenMP's runtime becomes shorter
  * with the useful time of all, which is what they wait for. */
 double sn_worker_time_saved_in_turns(const struct sn_worker_time *time, const double *pace,
 				     const double *spared);

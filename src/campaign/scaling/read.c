@@ -30,7 +30,7 @@ static sn_status member_read(const struct sn_campaign *c, const struct sn_campai
 		threads = a->facts.threads_least > 0 ? (uint32_t)a->facts.threads_least : 1;
 	out->configuration = a->configuration;
 	out->block = a->block;
-	sn_scaling_run_fill(&out->run, analysis->profile, ranks, threads);
+	sn_scaling_run_fill(&out->run, analysis->profile, analysis->structures, ranks, threads);
 	if (run)
 		sn_compare_run_fill(run, analysis->profile);
 	sn_analysis_free(analysis);

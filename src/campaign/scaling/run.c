@@ -11,6 +11,7 @@
 #include "campaign/facts.h"
 #include "compare/entry.h"
 #include "compare/ranges.h"
+#include "profile/turns.h"
 #include "profile/workers.h"
 
 const char *sn_scaling_kind_name(enum sn_scaling_kind kind)
@@ -253,8 +254,24 @@ static void workers_finish(struct builder *b, const double *useful_s, const doub
 	run->idle_workers = fmax(run->workers - at_work, 0);
 }
 
+static void turns_fill(struct sn_scaling_run *run, const struct sn_profile *profile,
+		       struct sn_structures *structures)
+{
+	struct sn_text text = { 0 };
+	struct sn_turns turns;
+
+	sn_turns_find(profile, structures, &turns);
+	if (!turns.called)
+		return;
+	sn_text_addf(&text, "%s in ", sn_turns_kind(&turns));
+	sn_turns_add_place(profile->program, &turns, &text);
+	run->turns_s = turns.seconds;
+	run->turns = sn_arena_strdup(&run->arena, text.chars);
+	sn_text_free(&text);
+}
+
 void sn_scaling_run_fill(struct sn_scaling_run *run, const struct sn_profile *profile,
-			 uint32_t ranks, uint32_t threads)
+			 struct sn_structures *structures, uint32_t ranks, uint32_t threads)
 {
 	const struct sn_experiment *e = profile->experiment;
 	struct builder b = { .run = run, .profile = profile };
@@ -274,6 +291,7 @@ void sn_scaling_run_fill(struct sn_scaling_run *run, const struct sn_profile *pr
 	useful_s = sn_alloc_zeroed(b.worker_count + 1, sizeof(*useful_s));
 	wait_s = sn_alloc_zeroed(b.worker_count + 1, sizeof(*wait_s));
 	b.cpu_s = sn_alloc_zeroed(b.worker_count + 1, sizeof(*b.cpu_s));
+	turns_fill(run, profile, structures);
 	ranges_fill(&b);
 	times_add(&b, worker_of, useful_s);
 	accounts_add(run, profile, worker_of, wait_s);

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "compare/compare.h"
+#include "profile/structures.h"
 
 enum sn_scaling_kind {
 	SN_SCALING_APPLICATION,
@@ -39,15 +40,18 @@ struct sn_scaling_run {
 	double elapsed_s, cpu_s, system_s, wait_cpu_s;
 	double useful_s,
 		useful_busiest_s; /* CPU time neither in MPI or OpenMP nor waiting actively */
-	double spin_s;
+	double spin_s,
+		turns_s; /* the second: of it, for a turn in a critical section (profile/turns.h) */
+	const char *turns;     /* "critical section in crit (cr.c:8)"; NULL: nobody did */
 	double busiest_wait_s; /* of the worker of useful_busiest_s: able to run, without a CPU */
 	double idle_workers; /* of `workers`: with less than a tenth of the busiest one's useful time */
 	SN_VEC(struct sn_scaling_part) parts;
 };
 
-/** Fills a run from a whole profile that had so many ranks, each of so many threads. Texts are copied. */
+/** Fills a run from a whole profile that had so many ranks, each of so many threads. Texts are copied. `structures`
+ * NULL: nothing is known of turns. */
 void sn_scaling_run_fill(struct sn_scaling_run *run, const struct sn_profile *profile,
-			 uint32_t ranks, uint32_t threads);
+			 struct sn_structures *structures, uint32_t ranks, uint32_t threads);
 void sn_scaling_run_free(struct sn_scaling_run *run);
 
 #endif

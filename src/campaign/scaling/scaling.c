@@ -282,6 +282,11 @@ static double spin_of(const struct sn_scaling_run *run)
 	return run->spin_s;
 }
 
+static double turns_of(const struct sn_scaling_run *run)
+{
+	return run->turns_s;
+}
+
 static double system_of(const struct sn_scaling_run *run)
 {
 	return run->system_s;
@@ -341,6 +346,10 @@ static void application_factors(const struct builder *b, struct sn_scaling_row *
 	row->system_share = share_of(run_mean(b, c, system_of), all);
 	row->wait_cpu_share = share_of(waited, all);
 	row->blocked_share = fmax(1 - (row->cpu_s + waited) / all, 0);
+	row->turns_share = run_mean(b, c, turns_of) / row->cpu_s;
+	for (size_t k = 0; k < b->member_count; k++)
+		if (b->members[k].configuration == c && !row->turns)
+			row->turns = b->members[k].run.turns;
 	row->idle_workers = run_mean(b, c, idle_of);
 	row->waiting_part = waiting_part_of(b, c, r, elapsed, elapsed_r);
 }

@@ -44,6 +44,8 @@ struct sn_scaling_row {
 	/* the application's; NaN of others */
 	double load_balance, communication, computation; /* their product is the efficiency */
 	double spin_share, blocked_share, wait_cpu_share, system_share; /* of workers x elapsed */
+	double turns_share;  /* of the CPU time: spun for a turn in a critical section */
+	const char *turns;   /* which, of most of it; NULL: nobody did. Borrowed from a member */
 	double idle_workers; /* with next to no work, of `workers`; mean of the runs */
 	/* what waiting for CPUs has of the loss in `communication`: of the busiest worker, against the
 	 * reference. 0 where nothing is lost */

@@ -14,6 +14,9 @@ static const double WIDE = 0.5, NARROW = 0.1;
 /* Of the CPU time: laws of less are not told to people (chosen). */
 static const double LAW_SHARE = 0.01;
 
+/* Chosen: threads that spin for so much of their CPU time lose as much of what they would bring. */
+static const double MANY_TURNS = 0.1;
+
 /* ---- reasons ---- */
 
 struct cause {
@@ -68,6 +71,9 @@ static void application_reason(const struct sn_scaling_row *row, struct sn_text 
 	}
 	/* three small losses */
 	sn_text_add(out, text.length ? text.chars : "a little of each factor");
+	if (row->turns && row->turns_share >= MANY_TURNS)
+		sn_text_addf(out, "; %.0f %% of CPU time spins for the %s", 100 * row->turns_share,
+			     row->turns);
 	sn_text_free(&text);
 }
 

@@ -13,6 +13,7 @@
 #include "profile/system_call.h"
 #include "views/summary/evidence_parts.h"
 #include "views/summary/verdict_parts.h"
+#include "profile/turns.h"
 #include "whatif/data_use.h"
 #include "whatif/judged.h"
 
@@ -373,6 +374,21 @@ static void cpu_time_sort(const struct sn_summary *summary, const struct sn_mach
 	sorting_free(&s);
 }
 
+static void turns_find(struct sn_summary *s, struct sn_evidence *out)
+{
+	struct sn_text place = { 0 };
+	struct sn_turns turns;
+
+	sn_turns_find(s->profile, s->structures, &turns);
+	if (!turns.called)
+		return;
+	sn_turns_add_place(s->profile->program, &turns, &place);
+	out->spin_turns_s = turns.seconds;
+	out->turns_kind = sn_turns_kind(&turns);
+	out->turns_place = sn_arena_strdup(&s->arena, place.chars);
+	sn_text_free(&place);
+}
+
 /* ---- who works ---- */
 
 static const char *program_name(const struct sn_process *process)
@@ -453,6 +469,7 @@ void sn_evidence_find(struct sn_summary *s, const struct sn_machine *machine,
 		.hint = s->hint,
 	};
 	cpu_time_sort(s, machine, judged, hint_loop, out);
+	turns_find(s, out);
 	worker_find(s->profile, out);
 	sn_evidence_find_mpi(s, out);
 	sn_evidence_find_locks(s, out);

@@ -99,6 +99,9 @@ struct sn_evidence {
 	double compute_s, data_s, memory_s, io_cpu_s, lock_cpu_s, unknown_s;
 	double loading_s; /* in the dynamic linker */
 	double spin_lock_s, spin_openmp_s, spin_mpi_s;
+	/* of spin_openmp_s: for a turn in a critical section; most of it where (NULL: nobody did), and what it is */
+	double spin_turns_s;
+	const char *turns_place, *turns_kind;
 	/* waiting for a CPU: for threads of the program itself, for its other processes, for others
 	 */
 	double wait_own_s, wait_jobs_s, wait_others_s;

@@ -12,6 +12,7 @@ static const double partly_unsettled_least = 0.1;
 static const double kernel_least = 0.1;
 static const double uneven_least = 1.25;
 static const double nearly_all = 0.95;
+static const double turns_least = 0.2; /* of OpenMP's spinning */
 
 /* ---- words ---- */
 
@@ -615,6 +616,12 @@ static void oversubscribed_remedy(const struct sn_evidence *e, const struct sn_c
 		sn_text_addf(out, ": OMP_NUM_THREADS=%u, or OMP_WAIT_POLICY=passive", e->cpus);
 }
 
+static bool spins_for_turns(const struct sn_evidence *e, double part)
+{
+	return e->turns_place && e->spin_openmp_s >= e->spin_lock_s &&
+	       e->spin_turns_s >= part * e->spin_openmp_s;
+}
+
 static void spin_headline(const struct sn_evidence *e, const struct sn_cause *cause,
 			  struct sn_text *out)
 {
@@ -624,12 +631,24 @@ static void spin_headline(const struct sn_evidence *e, const struct sn_cause *ca
 						       : "for others in OpenMP regions");
 	if (e->spin_lock_s > e->spin_openmp_s)
 		add_in(out, &e->spin);
+	else if (spins_for_turns(e, turns_least))
+		sn_text_addf(out, ", %.1f %% for the %s in %s", percent(e->spin_turns_s, e->cpu_s),
+			     e->turns_kind, e->turns_place);
 }
 
 static void spin_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
 			struct sn_text *out)
 {
 	(void)cause;
+	if (spins_for_turns(e, turns_least))
+		sn_text_addf(
+			out,
+			"Do less in the %s in %s: a reduction, atomic updates, or a copy for each "
+			"thread in place of turns (record --openmp measures it)",
+			e->turns_kind, e->turns_place);
+	if (spins_for_turns(e, 0.5)) /* balance is no remedy for most of it */
+		return;
+	sn_text_add(out, out->length ? ". " : "");
 	sn_text_add(out, e->spin_lock_s > e->spin_openmp_s
 				 ? "Hold locks for less; use a mutex or a condition, which sleep"
 				 : "Spread the work evenly (schedule(dynamic)), less serial work "

@@ -31,7 +31,7 @@ TEST(waiting_for_a_cpu_shrinks_with_the_work)
 	fixture_profile(&f, NULL);
 	spared = spare(&f, "app.c:12-15", 0.5);
 	for (size_t slices = 1; slices <= 4; slices += 3) {
-		sn_worker_time_fill(&time, f.profile, 0, 4, slices);
+		sn_worker_time_fill(&time, f.profile, NULL, 0, 4, slices);
 		CHECK_REAL(sn_worker_time_saved(&time, time.pace, spared, NULL, 0), 2, 0.01);
 		sn_worker_time_free(&time);
 	}
@@ -39,7 +39,7 @@ TEST(waiting_for_a_cpu_shrinks_with_the_work)
 	/* it may have waited for a CPU whenever it was woken up */
 	f.experiment->threads.items[0].account.wait_cpu_ns = 1000000000;
 	f.experiment->threads.items[0].account.blocked_ns = 2000000000;
-	sn_worker_time_fill(&time, f.profile, 0, 4, 1);
+	sn_worker_time_fill(&time, f.profile, NULL, 0, 4, 1);
 	CHECK_REAL(sn_worker_time_saved(&time, time.pace, spared, NULL, 0), 1, 0.01);
 	CHECK_REAL(sn_worker_time_saved(&time, time.least_pace, spared, NULL, 0), 0.5, 0.01);
 	sn_worker_time_free(&time);
@@ -65,7 +65,7 @@ TEST(workers_that_take_turns_wait_the_less_the_less_there_is_to_do)
 	f.experiment->elapsed_ns = 2000000000;
 	fixture_profile(&f, NULL);
 	spared = spare(&f, "app.c:12-15", 0.5);
-	sn_worker_time_fill(&time, f.profile, 0, 2, 1);
+	sn_worker_time_fill(&time, f.profile, NULL, 0, 2, 1);
 	CHECK_REAL(sn_worker_time_saved(&time, time.pace, spared, NULL, 0), 0.5, 0.01);
 	CHECK_REAL(sn_worker_time_saved_in_turns(&time, time.pace, spared), 1, 0.01);
 	CHECK_REAL(sn_worker_time_runtime(&time, time.pace), 1, 0.01);
@@ -92,7 +92,7 @@ TEST(without_the_runtimes_the_longest_worker_is_shorter)
 	}
 	f.experiment->elapsed_ns = 2000000000;
 	fixture_profile(&f, NULL);
-	sn_worker_time_fill(&time, f.profile, 0, 2, 1);
+	sn_worker_time_fill(&time, f.profile, NULL, 0, 2, 1);
 	CHECK_REAL(sn_worker_time_runtime(&time, time.pace), 0.9, 0.01);
 	sn_worker_time_free(&time);
 	fixture_end(&f);

@@ -33,7 +33,7 @@ TEST(time_is_that_of_the_busiest_worker)
 	fixture_samples(&f, 1, stack, 1000, 1000);
 	fixture_samples(&f, 1, other, 1000, 1000);
 	fixture_profile(&f, NULL);
-	sn_scaling_run_fill(&run, f.profile, 1, 2);
+	sn_scaling_run_fill(&run, f.profile, NULL, 1, 2);
 	REQUIRE(part(&run, SN_SCALING_FUNCTION, "fib") != NULL);
 	CHECK_REAL(part(&run, SN_SCALING_FUNCTION, "fib")->cpu_s, 4, 1e-9);
 	CHECK_REAL(part(&run, SN_SCALING_FUNCTION, "fib")->busiest_s, 3, 0.01);
@@ -62,7 +62,7 @@ TEST(threads_one_after_the_other_are_one_worker)
 	f.experiment->threads.items[1].start_ns = 1000000000;
 	f.experiment->threads.items[1].end_ns = 2000000000;
 	fixture_profile(&f, NULL);
-	sn_scaling_run_fill(&run, f.profile, 1, 2);
+	sn_scaling_run_fill(&run, f.profile, NULL, 1, 2);
 	CHECK_REAL(part(&run, SN_SCALING_FUNCTION, "fib")->busiest_s, 2, 0.01);
 	sn_scaling_run_free(&run);
 	fixture_end(&f);
@@ -93,7 +93,7 @@ static double busiest_with_pool(uint32_t others, struct sn_scaling_run *run)
 							 .stack = stack }));
 	}
 	fixture_profile(&f, NULL);
-	sn_scaling_run_fill(run, f.profile, 1, others);
+	sn_scaling_run_fill(run, f.profile, NULL, 1, others);
 	REQUIRE(part(run, SN_SCALING_FUNCTION, "fib") != NULL);
 	busiest = part(run, SN_SCALING_FUNCTION, "fib")->busiest_s;
 	fixture_end(&f);
@@ -187,7 +187,7 @@ TEST(threads_that_do_one_thing_are_as_their_clocks_say)
 		fixture_samples(&f, t, stack, t ? 4 : 12, 1000);
 	}
 	fixture_profile(&f, NULL);
-	sn_scaling_run_fill(&run, f.profile, 1, 16);
+	sn_scaling_run_fill(&run, f.profile, NULL, 1, 16);
 	REQUIRE(part(&run, SN_SCALING_FUNCTION, "fib") != NULL);
 	CHECK_REAL(part(&run, SN_SCALING_FUNCTION, "fib")->busiest_s, 0.012, 1e-9);
 	sn_scaling_run_free(&run);

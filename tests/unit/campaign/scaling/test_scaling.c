@@ -312,6 +312,15 @@ TEST(no_work_is_not_waiting_for_a_cpu)
 			   "more work");
 	row = row_of(0.97, 0.97, 0.95);
 	check_reason(&row, "a little of each factor");
+	row = row_of(1, 0.5, 1);
+	row.waiting_part = 0.1;
+	row.turns = "critical section in crit (cr.c:8)";
+	row.turns_share = 0.41;
+	check_reason(&row,
+		     "waiting for others, or input and output; 41 % of CPU time spins for the "
+		     "critical section in crit (cr.c:8)");
+	row.turns_share = 0.09;
+	check_reason(&row, "waiting for others, or input and output");
 	row = row_of(1, 0.95, 1);
 	check_reason(&row, "");
 }

@@ -286,6 +286,22 @@ TEST(spinning_on_free_cpus)
 	decide(&e);
 	check(SN_VERDICT_SPIN,
 	      "70.0 % of CPU time is threads waiting actively for others in OpenMP");
+	CHECK(strstr(answer.findings[0].remedy, "Spread the work evenly"));
+	/* balance does not help who waits for a turn */
+	e.spin_turns_s = 20;
+	e.turns_kind = "critical section";
+	e.turns_place = "crit (cr.c:8)";
+	decide(&e);
+	check(SN_VERDICT_SPIN, "50.0 % for the critical section in crit (cr.c:8)");
+	CHECK(strstr(answer.findings[0].remedy, "Do less in the critical section in crit"));
+	CHECK(!strstr(answer.findings[0].remedy, "Spread the work evenly"));
+	e.spin_turns_s = 10; /* most of it is at barriers */
+	decide(&e);
+	CHECK(strstr(answer.findings[0].remedy, "Do less in the critical section in crit"));
+	CHECK(strstr(answer.findings[0].remedy, "Spread the work evenly"));
+	e.spin_turns_s = 5; /* nearly all */
+	decide(&e);
+	CHECK(!strstr(answer.findings[0].sentence, "critical section"));
 	e.spin_openmp_s = 0;
 	e.spin_lock_s = 28;
 	decide(&e);
