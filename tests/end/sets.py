@@ -1,6 +1,7 @@
 """sonde diff of several sets, diff --self, sonde check: a planted change, equal runs, clones, too few runs."""
 import json
 import os
+import re
 
 from sonde_test import Test
 
@@ -107,6 +108,31 @@ done = t.run('check', *experiments['base'][:2], ':', *experiments['again'][:2])
 t.check(done.returncode == 3 and 'could not have been found' in done.stdout, 'check says 3 where nothing could be found', done.stdout)
 done = t.run('check', *experiments['base'], ':', *experiments['again'], '--fail-above', '0')
 t.check(done.returncode in (1, 3), 'no change at all cannot be shown', done.stdout)
+# elapsed times that differ by far more than CPU times: what is not known of them is no pass
+naps = t.compile(r'''
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	volatile double x = 1;
+
+	for (long i = 0; i < 30000000; i++)
+		x = x * 1.0000001 + 1e-9;
+	usleep(1000 * atoi(argv[argc - 1]));
+	return 0;
+}
+''', '-O2', '-g', output='./naps')
+for i, ms in enumerate((10, 1500, 500, 20, 1400, 600)):
+    t.run('record', '-q', '-o', f'nap{i}', naps, str(ms))
+sides = ['nap0', 'nap1', 'nap2', ':', 'nap3', 'nap4', 'nap5', '--false-alarms', '0.001']
+wide = t.run('check', *sides, '--fail-above', '900%').stdout
+found = {kind: float(percent) for kind, percent in re.findall(r'^(elapsed|cpu): .* a change of (\S+) % would be found', wide, re.M)}
+done = t.run('check', *sides, '--fail-above', f"{found['cpu'] + 1}%")
+t.check(found['elapsed'] > found['cpu'] + 1 and done.returncode == 0 and 'of CPU time nothing is slower' in done.stdout and
+        'elapsed time: unknown, a change of' in done.stdout, 'check says which of the times it could not judge', wide, done.stdout)
+done = t.run('check', *sides, '--fail-above', f"{max(found.values()) + 1}%")
+t.check(('passed: nothing is slower' in done.stdout) == (max(found.values()) < 999), 'and none where it could judge both', done.stdout)
+
 # ---- compilers ----
 # gcc names a region of OpenMP after its function, clang 14 does not, and puts the inner loop at other lines
 import shutil
