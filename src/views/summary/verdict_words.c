@@ -12,7 +12,6 @@ static const double partly_unsettled_least = 0.1;
 static const double kernel_least = 0.1;
 static const double uneven_least = 1.25;
 static const double nearly_all = 0.95;
-static const double turns_least = 0.2; /* of OpenMP's spinning */
 
 /* ---- words ---- */
 
@@ -57,7 +56,7 @@ static void add_call(struct sn_text *out, const struct sn_evidence_place *place)
 }
 
 /* " in fsync, called by ..." */
-static void add_in(struct sn_text *out, const struct sn_evidence_place *place)
+void sn_verdict_add_in(struct sn_text *out, const struct sn_evidence_place *place)
 {
 	if (place && place->what) {
 		sn_text_add(out, " in ");
@@ -347,7 +346,7 @@ static void io_headline(const struct sn_evidence *e, const struct sn_cause *caus
 		sn_text_addf(out, "Waiting for %s: %.1f %% of %s",
 			     polling > waiting ? "input or events" : "I/O",
 			     percent_of_time(e, fmax(waiting, polling)), whose_time(e));
-	add_in(out, cause->place);
+	sn_verdict_add_in(out, cause->place);
 }
 
 static void add_io_part(const struct sn_evidence *e, const char *before, enum sn_pause pause,
@@ -355,7 +354,7 @@ static void add_io_part(const struct sn_evidence *e, const char *before, enum sn
 {
 	sn_text_addf(out, "%s%.1f %% of %s waiting", before, percent_of_time(e, e->pauses_s[pause]),
 		     whose_time(e));
-	add_in(out, &e->pauses[pause]);
+	sn_verdict_add_in(out, &e->pauses[pause]);
 }
 
 static void io_sentence(const struct sn_evidence *e, const struct sn_cause *cause,
@@ -366,7 +365,7 @@ static void io_sentence(const struct sn_evidence *e, const struct sn_cause *caus
 	if (e->io_cpu_s >= SN_FINDING_LEAST * e->cpu_s) {
 		sn_text_addf(out, "I/O: %.1f %% of CPU time, most of it",
 			     percent(e->io_cpu_s, e->cpu_s));
-		add_in(out, &e->io);
+		sn_verdict_add_in(out, &e->io);
 	}
 	if (e->pauses_s[SN_PAUSE_IO] >= SN_FINDING_LEAST * e->threads_s)
 		add_io_part(e, out->length > before ? ", " : "I/O: ", SN_PAUSE_IO, out);
@@ -375,7 +374,7 @@ static void io_sentence(const struct sn_evidence *e, const struct sn_cause *caus
 	if (out->length == before) { /* only together are they worth a finding */
 		sn_text_addf(out, "I/O: %.1f %% of %s, computing and waiting together",
 			     percent_of_time(e, cause->seconds), whose_time(e));
-		add_in(out, cause->place);
+		sn_verdict_add_in(out, cause->place);
 	}
 	if (e->io_words)
 		sn_text_addf(out, "; of %.3g s in calls of input and output %s", e->io_traced_s,
@@ -408,7 +407,7 @@ static void pause_headline(const struct sn_evidence *e, const struct sn_cause *c
 {
 	sn_text_addf(out, "%s: %.1f %% of %s", sn_causes[cause->id].words,
 		     percent_of_time(e, cause->seconds), whose_time(e));
-	add_in(out, cause->place);
+	sn_verdict_add_in(out, cause->place);
 }
 
 static void sleep_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
@@ -520,7 +519,7 @@ static void mpi_headline(const struct sn_evidence *e, const struct sn_cause *cau
 	if (cause->place->what && cause->place->seconds < nearly_all * cause->seconds)
 		sn_text_addf(out, ", %.0f %% of it",
 			     percent(cause->place->seconds, cause->seconds));
-	add_in(out, cause->place);
+	sn_verdict_add_in(out, cause->place);
 	if (e->mpi_ranks)
 		sn_text_addf(out, "; %s", e->mpi_ranks);
 }
@@ -560,7 +559,7 @@ static void working_child_sentence(const struct sn_evidence *e, const struct sn_
 		add_name(out, e->worker);
 	}
 	sn_text_addf(out, ": %.1f %% of %s", percent_of_time(e, cause->seconds), whose_time(e));
-	add_in(out, cause->place);
+	sn_verdict_add_in(out, cause->place);
 }
 
 static void working_child_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
@@ -614,45 +613,6 @@ static void oversubscribed_remedy(const struct sn_evidence *e, const struct sn_c
 		sn_text_add(out, ": fewer ranks, or let them yield (mpi_yield_when_idle)");
 	else if (e->spin_openmp_s > 0)
 		sn_text_addf(out, ": OMP_NUM_THREADS=%u, or OMP_WAIT_POLICY=passive", e->cpus);
-}
-
-static bool spins_for_turns(const struct sn_evidence *e, double part)
-{
-	return e->turns_place && e->spin_openmp_s >= e->spin_lock_s &&
-	       e->spin_turns_s >= part * e->spin_openmp_s;
-}
-
-static void spin_headline(const struct sn_evidence *e, const struct sn_cause *cause,
-			  struct sn_text *out)
-{
-	sn_text_addf(out, "Spinning: %.1f %% of CPU time is threads waiting actively %s",
-		     percent(cause->seconds, e->cpu_s),
-		     e->spin_lock_s > e->spin_openmp_s ? "for locks or flags"
-						       : "for others in OpenMP regions");
-	if (e->spin_lock_s > e->spin_openmp_s)
-		add_in(out, &e->spin);
-	else if (spins_for_turns(e, turns_least))
-		sn_text_addf(out, ", %.1f %% for the %s in %s", percent(e->spin_turns_s, e->cpu_s),
-			     e->turns_kind, e->turns_place);
-}
-
-static void spin_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
-			struct sn_text *out)
-{
-	(void)cause;
-	if (spins_for_turns(e, turns_least))
-		sn_text_addf(
-			out,
-			"Do less in the %s in %s: a reduction, atomic updates, or a copy for each "
-			"thread in place of turns (record --openmp measures it)",
-			e->turns_kind, e->turns_place);
-	if (spins_for_turns(e, 0.5)) /* balance is no remedy for most of it */
-		return;
-	sn_text_add(out, out->length ? ". " : "");
-	sn_text_add(out, e->spin_lock_s > e->spin_openmp_s
-				 ? "Hold locks for less; use a mutex or a condition, which sleep"
-				 : "Spread the work evenly (schedule(dynamic)), less serial work "
-				   "between regions; OMP_WAIT_POLICY=passive frees the CPUs");
 }
 
 static void openmp_headline(const struct sn_evidence *e, const struct sn_cause *cause,
@@ -761,8 +721,8 @@ const struct sn_cause_words sn_causes[SN_CAUSES] = {
 	[SN_CAUSE_OVERSUBSCRIBED] = { SN_VERDICT_OVERSUBSCRIBED, true, false,
 				      oversubscribed_headline, oversubscribed_headline,
 				      oversubscribed_remedy, NULL },
-	[SN_CAUSE_SPIN] = { SN_VERDICT_SPIN, true, true, spin_headline, spin_headline, spin_remedy,
-			    NULL },
+	[SN_CAUSE_SPIN] = { SN_VERDICT_SPIN, true, true, sn_verdict_spin_headline,
+			    sn_verdict_spin_headline, sn_verdict_spin_remedy, NULL },
 	[SN_CAUSE_MPI] = { SN_VERDICT_MPI_WAIT, true, false, mpi_headline, mpi_headline, mpi_remedy,
 			   "Waiting for other ranks" },
 	[SN_CAUSE_MPI_START] = { SN_VERDICT_MPI_WAIT, true, false, pause_headline, pause_headline,
