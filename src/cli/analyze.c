@@ -72,7 +72,8 @@ const struct sn_command sn_command_analyze = {
 		"side.\n\n"
 		"The program that is run is the one given here, never one named in an experiment. All runs "
 		"read the same standard input. The first run made is yours: its output is shown, its exit "
-		"status returned; what the others write to standard output is not shown.",
+		"status returned. What the others write to standard output and standard error is kept in their "
+		"folders (stdout.txt, stderr.txt) and compared with it; a difference is said.",
 	.options = analyze_options,
 	.examples =
 		(const char *const[]){

@@ -16,6 +16,7 @@
 #include "profile/companions.h"
 #include "record/launch_key.h"
 #include "record/streams.h"
+#include "record/written.h"
 #include "rewrite/rewrite.h"
 
 /* What variants may add to a run's CPU time; a run that has copies takes a little more besides. */
@@ -127,9 +128,11 @@ struct runs {
 	const char *experiment;
 	struct sn_analysis *analysis;
 	struct sn_streams *streams;
-	bool is_shown; /* the next run's output is the user's */
-	int code;      /* of the run that was shown */
-	double times;  /* the budget; 0: none */
+	struct sn_written *shown;	    /* the run whose output is the user's */
+	struct sn_text others, differences; /* runs that wrote something else, and what */
+	bool is_shown;			    /* the next run's output is the user's */
+	int code;			    /* of the run that was shown */
+	double times;			    /* the budget; 0: none */
 	int64_t first_ns, spent_ns;
 	bool is_quiet;
 };
@@ -177,6 +180,71 @@ static sn_status step_launch(const struct runs *runs, const struct step *step, u
 	return status;
 }
 
+/* What a run wrote that is not shown, beside the one that is. */
+static void compare_written(struct runs *runs, const struct step *step,
+			    const struct sn_written *aside, const char *into)
+{
+	struct sn_text what = { 0 };
+
+	if (sn_store_is_experiment(into))
+		sn_written_keep(aside, into);
+	if (sn_written_differ(aside, runs->shown, &what)) {
+		sn_text_addf(&runs->others, "%s%s",
+			     runs->others.length ? ", " : "of the further runs ",
+			     sn_companion_names[step->companion]);
+		if (!runs->differences.length)
+			sn_text_add(&runs->differences, what.chars);
+	}
+	sn_text_free(&what);
+}
+
+static void say_written(const struct runs *runs)
+{
+	struct sn_text kept = { 0 };
+
+	if (!runs->others.length || runs->is_quiet)
+		return;
+	sn_text_addf(&kept, "its folder in %s", runs->experiment);
+	sn_cli_say_written(runs->others.chars, runs->differences.chars, kept.chars);
+	sn_text_free(&kept);
+}
+
+/* The run of a step by itself. */
+static sn_status step_record(struct runs *runs, const struct step *step, struct sn_loop_run *run,
+			     const char *into, struct sn_record_result *result,
+			     struct sn_error *err)
+{
+	struct sn_written aside;
+	sn_status status;
+
+	if (runs->is_shown)
+		sn_written_begin(runs->shown, false);
+	else
+		sn_written_begin(&aside, true);
+	run->written = runs->is_shown ? runs->shown : &aside;
+	status = sn_cli_loop_run_of(runs->args, run, runs->analysis, "top:10", into, result, err);
+	sn_written_end(run->written);
+	if (!runs->is_shown) {
+		compare_written(runs, step, &aside, into);
+		sn_written_close(&aside);
+	}
+	return status;
+}
+
+/* That of a launcher: what it shows of its ranks cannot be told from what our commands say. */
+static sn_status step_record_launched(struct runs *runs, const struct step *step, uint32_t percent,
+				      const char *into, struct sn_record_result *result,
+				      struct sn_error *err)
+{
+	sn_status status;
+
+	if (!runs->is_shown)
+		sn_streams_begin(runs->streams);
+	status = step_launch(runs, step, percent, into, result, err);
+	sn_streams_end(runs->streams);
+	return status;
+}
+
 /* False: no further run is to follow. */
 static bool step_run(struct runs *runs, const struct step *step)
 {
@@ -193,16 +261,13 @@ static bool step_run(struct runs *runs, const struct step *step)
 	}
 	if (!runs->is_quiet)
 		fprintf(stderr, "sonde: level %d: %s%s\n", step->level, step->words,
-			runs->is_shown ? "" : "; this run's standard output is not shown");
+			runs->is_shown ? "" : "; what this run prints is kept, not shown");
 	sn_text_addf(&into, "%s/%s", runs->experiment, sn_companion_names[step->companion]);
 	sn_streams_rewind(runs->streams);
-	if (!runs->is_shown)
-		sn_streams_begin(runs->streams);
 	status = sn_args_value(runs->args, "launcher")
-			 ? step_launch(runs, step, run.budget_percent, into.chars, &result, &err)
-			 : sn_cli_loop_run_of(runs->args, &run, runs->analysis, "top:10",
-					      into.chars, &result, &err);
-	sn_streams_end(runs->streams);
+			 ? step_record_launched(runs, step, run.budget_percent, into.chars, &result,
+						&err)
+			 : step_record(runs, step, &run, into.chars, &result, &err);
 	if (status != SN_OK) {
 		sn_error_print(&err);
 		goes_on = false;
@@ -225,10 +290,11 @@ static bool step_run(struct runs *runs, const struct step *step)
 /* The runs that the experiment lacks. `is_first_shown`: the first of them is the user's, whose output is shown
  * and whose exit code is returned. */
 static int steps_run(const struct sn_args *args, int level, const char *experiment,
-		     struct sn_streams *streams, bool is_first_shown)
+		     struct sn_streams *streams, struct sn_written *shown, bool is_first_shown)
 {
 	struct runs runs = { .args = args,
 			     .streams = streams,
+			     .shown = shown,
 			     .is_shown = is_first_shown,
 			     .is_quiet = sn_args_flag(args, "quiet") };
 	struct sn_error err;
@@ -264,6 +330,9 @@ static int steps_run(const struct sn_args *args, int level, const char *experime
 	if (!runs.is_quiet)
 		fprintf(stderr, "sonde: all runs took %.1f times what the first one took\n",
 			times_spent(&runs));
+	say_written(&runs);
+	sn_text_free(&runs.others);
+	sn_text_free(&runs.differences);
 	sn_analysis_free(runs.analysis);
 	return runs.code;
 }
@@ -281,15 +350,20 @@ static bool goes_on_after(const struct sn_record_result *first, int level)
 int sn_cli_levels_record(const struct sn_args *args, int level, struct sn_record_result *result)
 {
 	struct sn_streams streams;
+	struct sn_written shown;
+	struct sn_record_options first = { .standard_fds = shown.fds };
 	int code;
 
 	if (level == 1)
 		return sn_cli_record(args, result);
 	sn_streams_open(&streams);
 	sn_streams_rewind(&streams);
-	code = sn_cli_record(args, result);
+	sn_written_begin(&shown, false);
+	code = sn_cli_record_with(args, &first, result);
+	sn_written_end(&shown);
 	if (goes_on_after(result, level))
-		steps_run(args, level, result->experiment_path.chars, &streams, false);
+		steps_run(args, level, result->experiment_path.chars, &streams, &shown, false);
+	sn_written_close(&shown);
 	sn_streams_close(&streams);
 	return code;
 }
@@ -297,10 +371,12 @@ int sn_cli_levels_record(const struct sn_args *args, int level, struct sn_record
 int sn_cli_levels_add(const struct sn_args *args, int level, const char *experiment)
 {
 	struct sn_streams streams;
+	struct sn_written shown = { 0 };
 	int code;
 
 	sn_streams_open(&streams);
-	code = steps_run(args, level, experiment, &streams, true);
+	code = steps_run(args, level, experiment, &streams, &shown, true);
+	sn_written_close(&shown);
 	sn_streams_close(&streams);
 	return code;
 }

@@ -27,10 +27,20 @@ static const char *noun_of(const struct sn_loop_run *run)
 	return run->of_functions ? "function" : "loop";
 }
 
-/* The experiment that says which loops are hot: the one of --from, or that of a run of its own. */
-static int find_first(const struct sn_args *args, struct sn_loop_run *run, struct sn_text *path)
+void sn_cli_say_written(const char *runs, const char *what, const char *kept)
 {
-	static const struct sn_record_options first = { .is_first_of_several = true };
+	fprintf(stderr,
+		"sonde: note: %s wrote other %s than the run that is shown; it is kept in %s. That is so where a "
+		"program prints times, addresses or random numbers\n",
+		runs, what, kept);
+}
+
+/* The experiment that says which loops are hot: the one of --from, or that of a run of its own, whose output is aside. */
+static int find_first(const struct sn_args *args, struct sn_loop_run *run, struct sn_text *path,
+		      struct sn_written *aside)
+{
+	const struct sn_record_options first = { .is_first_of_several = true,
+						 .standard_fds = aside->fds };
 	const char *from = sn_args_value(args, "from");
 	struct sn_record_result result;
 	struct sn_streams streams;
@@ -42,16 +52,21 @@ static int find_first(const struct sn_args *args, struct sn_loop_run *run, struc
 	}
 	if (!sn_args_flag(args, "quiet"))
 		fprintf(stderr,
-			"sonde: a first run finds the %ss; its standard output is not shown\n",
+			"sonde: a first run finds the %ss; what it prints is kept, not shown\n",
 			noun_of(run));
 	sn_streams_open(&streams);
-	sn_streams_begin(&streams);
+	sn_streams_rewind(&streams);
+	sn_written_begin(aside, true);
 	code = sn_cli_record_with(args, &first, &result);
-	sn_streams_end(&streams);
+	sn_written_end(aside);
 	sn_streams_rewind(&streams);
 	sn_streams_close(&streams);
-	if (result.experiment_path.chars)
+	if (result.experiment_path.chars) {
 		sn_text_add(path, result.experiment_path.chars);
+		sn_written_keep(aside, path->chars);
+	} else {
+		sn_written_show(aside); /* it is the only one */
+	}
 	sn_text_free(&result.experiment_path);
 	run->first_code = code;
 	return path->chars ? SN_EXIT_OK : code;
@@ -215,6 +230,7 @@ static void run_counted(const struct sn_args *args, const struct sn_loop_run *ru
 					  .has_accesses = run->variants & SN_REWRITER_RECORDER,
 					  .without_heap = run->without_heap,
 					  .max_bytes = run->max_bytes,
+					  .standard_fds = run->written ? run->written->fds : NULL,
 					  .output = into };
 	struct sn_record_plan *files = sn_alloc_zeroed(plans->modules.count + 1, sizeof(*files));
 
@@ -231,16 +247,20 @@ static void run_counted(const struct sn_args *args, const struct sn_loop_run *ru
 static void say_plans(const struct sn_analysis *analysis, const struct sn_loop_run *run,
 		      const struct sn_loop_plans *plans)
 {
-	fprintf(stderr, "sonde: %zu %ss are %s, with %.0f %% of CPU time%s\n", plans->loops,
-		noun_of(run), verb_of(run), 100 * plans->covered_share,
+	bool is_one = plans->loops == 1;
+
+	fprintf(stderr, "sonde: %zu %s%s %s, with %.0f %% of CPU time%s\n", plans->loops,
+		noun_of(run), is_one ? " is" : "s are", verb_of(run), 100 * plans->covered_share,
 		run->of_functions ? "; the C library, the loader and runtimes run as they are"
 				  : "");
 	say_refusals(analysis, run, plans);
 	if (plans->left_out)
-		fprintf(stderr, "sonde: %zu %ss%s are left out: a process has room for %d%s\n",
-			plans->left_out, noun_of(run),
-			run->of_functions ? "" : " that no sample met", SN_PLAN_LOOPS_MAX,
-			run->of_functions ? " pieces of functions" : "");
+		fprintf(stderr, "sonde: %zu %s%s%s left out: a process has room for %d%s\n",
+			plans->left_out, noun_of(run), plans->left_out == 1 ? "" : "s",
+			run->of_functions      ? plans->left_out == 1 ? " is" : " are"
+			: plans->left_out == 1 ? " that no sample met is"
+					       : " that no sample met are",
+			SN_PLAN_LOOPS_MAX, run->of_functions ? " pieces of functions" : "");
 }
 
 sn_status sn_cli_loop_run_foresee(const struct sn_args *args, const struct sn_loop_run *run,
@@ -345,9 +365,45 @@ static int run_kept(const struct sn_args *args, const struct sn_loop_run *run)
 	return code;
 }
 
+/* Whether both runs wrote the same. */
+static void compare_written(const struct sn_args *args, const struct sn_written *first,
+			    const struct sn_written *shown, const char *folder)
+{
+	struct sn_text what = { 0 }, kept = { 0 };
+
+	if (sn_written_differ(first, shown, &what) && !sn_args_flag(args, "quiet")) {
+		sn_text_addf(&kept, "%s/", folder);
+		sn_cli_say_written("the first run", what.chars, kept.chars);
+	}
+	sn_text_free(&what);
+	sn_text_free(&kept);
+}
+
+/* The run that is the user's, whose output is shown. */
+static sn_status run_shown(const struct sn_args *args, struct sn_loop_run *run,
+			   const struct sn_analysis *analysis, const struct sn_written *first,
+			   struct sn_record_result *result, struct sn_error *err)
+{
+	struct sn_written shown;
+	sn_status status;
+
+	sn_written_begin(&shown, false);
+	run->written = &shown;
+	status = sn_cli_loop_run_of(args, run, analysis, LOOPS_UNLESS_SAID, NULL, result, err);
+	run->written = NULL;
+	sn_written_end(&shown);
+	if (status == SN_OK && run->is_first_ours)
+		compare_written(args, first, &shown, analysis->experiment->path);
+	else if (run->is_first_ours)
+		sn_written_show(first);
+	sn_written_close(&shown);
+	return status;
+}
+
 int sn_cli_loop_run(const struct sn_args *args, const struct sn_loop_run *run)
 {
 	struct sn_record_result result = { .exit_code = SN_EXIT_NOT_MEASURED };
+	struct sn_written aside = { 0 };
 	struct sn_loop_run mine = *run;
 	struct sn_analysis *analysis = NULL;
 	struct sn_text first = { 0 };
@@ -360,9 +416,11 @@ int sn_cli_loop_run(const struct sn_args *args, const struct sn_loop_run *run)
 	if (status == SN_OK && sn_args_flag(args, "keep-text"))
 		return run_kept(args, run);
 	if (status == SN_OK)
-		code = find_first(args, &mine, &first);
-	if (status == SN_OK && !first.chars)
+		code = find_first(args, &mine, &first, &aside);
+	if (status == SN_OK && !first.chars) {
+		sn_written_close(&aside);
 		return code;
+	}
 	if (status == SN_OK)
 		status = sn_cli_analysis_open(first.chars, NULL, &analysis, &err);
 	mine.is_first_ours = !sn_args_value(args, "from");
@@ -370,8 +428,7 @@ int sn_cli_loop_run(const struct sn_args *args, const struct sn_loop_run *run)
 		status = sn_cli_check_same_program(analysis->experiment, args->operands,
 						   first.chars, &err);
 	if (status == SN_OK)
-		status = sn_cli_loop_run_of(args, &mine, analysis, LOOPS_UNLESS_SAID, NULL, &result,
-					    &err);
+		status = run_shown(args, &mine, analysis, &aside, &result, &err);
 	if (result.experiment_path.chars && !sn_args_flag(args, "quiet"))
 		fprintf(stderr, "sonde: %s; sonde show %s %s\n", result.experiment_path.chars,
 			run->view, result.experiment_path.chars);
@@ -382,6 +439,7 @@ int sn_cli_loop_run(const struct sn_args *args, const struct sn_loop_run *run)
 	if (status != SN_OK && mine.is_first_ours && first.chars)
 		sn_store_remove(first.chars, NULL); /* it was for this run alone */
 	sn_text_free(&first);
+	sn_written_close(&aside);
 	return result.exit_code;
 }
 

@@ -6,6 +6,7 @@
 
 #include "profile/analysis.h"
 #include "record/record.h"
+#include "record/written.h"
 
 /* For the option tables of these commands. */
 #define SN_LOOP_RUN_OPTIONS                                                                        \
@@ -34,10 +35,15 @@ struct sn_loop_run {
 	bool is_one_of_nest;
 	bool of_functions; /* the blocks of functions are counted, and no loops */
 	bool without_heap; /* allocations are not traced, where accesses are recorded */
+	struct sn_written
+		*written; /* the program's output and error are its; NULL: they are ours */
 	/* The two are set by sn_cli_loop_run: */
 	int first_code;	    /* the first run's exit code, 128 + a signal's number; 0 without one */
 	bool is_first_ours; /* the first run goes where no second one comes */
 };
+
+/** Says that runs ("the first run", "runs 2 and 3") wrote other things than the one that was shown, and where these are kept. */
+void sn_cli_say_written(const char *runs, const char *what, const char *kept);
 
 /** Runs the operands, after a first run unless --from is there. Prints what went wrong; the exit code. */
 int sn_cli_loop_run(const struct sn_args *args, const struct sn_loop_run *run);

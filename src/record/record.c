@@ -221,6 +221,9 @@ __attribute__((noreturn)) static void target_become(struct recording *r, char **
 	if (go_fd >= 0 && read(go_fd, &go, 1) != 1)
 		_exit(SN_EXIT_NOT_MEASURED);
 
+	for (int s = 0; r->options->standard_fds && s < 2; s++)
+		if (r->options->standard_fds[s] >= 0)
+			dup2(r->options->standard_fds[s], s ? STDERR_FILENO : STDOUT_FILENO);
 	limits_give_back(r);
 	sn_file_limit_leave();
 	sigprocmask(SIG_SETMASK, &r->caller_mask, NULL);

@@ -68,6 +68,8 @@ struct sn_record_options {
 	/* loops of these modules run as copies that count themselves */
 	const struct sn_record_plan *plans;
 	size_t plan_count;
+	/* the target's standard output and error (each -1: as they are); NULL: they are this command's */
+	const int *standard_fds;
 	/* an agent says when the sources are on (wire/monitor.h) */
 	bool is_monitored;
 	/* called when the live folder is there and before the target starts; NULL: nothing to do */

@@ -1,6 +1,8 @@
 """Levels 2 and 3: further runs in the experiment's folder, seen by every table as if they were of the run itself."""
 import json
 import os
+import re
+import subprocess
 
 import browser
 from sonde_test import Test
@@ -148,6 +150,47 @@ else:
 run = t.run('analyze', '--level', '2', '--from', 'three', '--', app, TIMES, 7)
 t.check('there already' in run.stderr and not os.path.exists('runs.log'), 'what is there is not measured again', run.stderr)
 t.equal({k: r['instances'] for k, r in rows('instances', 'three').items()}, {k: r['instances'] for k, r in counted.items()}, 'nor changed')
+
+# what further runs print is kept beside them, and a difference is said once
+with open('talk.c', 'w') as out:
+    out.write(r'''
+#include <stdio.h>
+#include <unistd.h>
+__attribute__((noinline, noclone, noipa)) double sum(double *a, long n) { double s = 0; for (long i = 0; i < n; i++) { a[i] += 1; s += a[i]; } return s; }
+int main(int argc, char **argv)
+{
+	static double a[2000];
+	double s = 0;
+	for (long r = 0; r < 300000; r++) s += sum(a, 1000 + r % 7);
+	fprintf(stderr, "to stderr\n");
+	if (argc > 1) printf("process %d\n", getpid());
+	printf("%.17g %s\n", s, argc > 1 ? argv[1] : "");
+	return 0;
+}
+''')
+talk = t.compile(os.path.abspath('talk.c'), '-O1', '-g', output='./talk')
+same = t.command(talk).stdout
+for name, command, kept in (('talk-run', ('run', '--level', '3', '--no-page'), ('instances', 'variants', 'accesses')), ('talk-decan', ('decan',), None)):
+    run = t.run(*command, '-o', name, '--', talk)
+    t.check(run.stdout.startswith(same) and run.stderr.count('to stderr') == 1, f'{command[0]}: the program is heard once', run)
+    t.check('note:' not in run.stderr, 'runs that print the same differ in nothing', run.stderr)
+    run = t.run(*command, '-o', name + '-2', '--', talk, 'x')
+    t.check(run.stdout.startswith('process ') and run.stderr.count('to stderr') == 1, f'{command[0]}: the run that is shown is one', run)
+    t.check(run.stderr.count('note:') == 1, 'that others differ is said once', run.stderr)
+    t.check('wrote other standard output' in run.stderr, 'and in what', run.stderr)
+    folders = [f'{name}-2/{folder}' for folder in kept] if kept else [re.search(r'kept in (\S+)/\.', run.stderr).group(1)]
+    for folder in folders:
+        with open(folder + '/stdout.txt') as out, open(folder + '/stderr.txt') as errors:
+            text = out.read()
+            t.check(text.startswith('process ') and text.splitlines()[0] not in run.stdout and errors.read() == 'to stderr\n', f'{folder} has what its run printed', text)
+with open('to-file.out', 'wb') as out:
+    out.write(b'before\n')
+    out.flush()
+    run = t.run('decan', '-o', 'talk-file', '--', talk, 'x', stdout=out, stderr=subprocess.PIPE)
+with open('to-file.out') as out:
+    text = out.read()
+t.check(text.startswith('before\nprocess ') and run.stderr.count('note:') == 1, 'what goes into a file is compared, too', text, run.stderr)
+t.check('wrote other' not in t.run('decan', '-q', '-o', 'talk-quiet', '--', talk, 'x').stderr, 'with -q nothing is said')
 
 # level 2 added to an experiment: one run, the user's
 t.run('record', '-q', '-o', 'two', app, TIMES, 7)
