@@ -132,6 +132,7 @@ static sn_status make_plans(const struct sn_args *args, const struct sn_loop_run
 			    struct sn_loop_plans *plans, int *code, struct sn_error *err)
 {
 	struct sn_loop_choice choice = { 0 };
+	struct sn_target target;
 	sn_status status = run->of_functions ? SN_OK
 					     : sn_cli_loop_choice(args, analysis->profile,
 								  unless_said, &choice, err);
@@ -143,6 +144,8 @@ static sn_status make_plans(const struct sn_args *args, const struct sn_loop_run
 		sn_loop_choice_keep_one_of_nest(analysis->profile, &choice);
 		choice.is_all = false;
 	}
+	if (sn_target_find(args->operands[0], &target, NULL) == SN_OK)
+		choice.program = target.path;
 	if (run->of_functions)
 		sn_function_plans_make(analysis->profile, plans);
 	else

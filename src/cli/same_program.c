@@ -8,16 +8,25 @@
 #include "code/image.h"
 #include "record/target.h"
 
+/* Nothing, where it cannot be read. */
+static void identify(const char *path, struct sn_text *id)
+{
+	struct sn_text state = { 0 };
+
+	if (sn_image_identify(path, NULL, id, &state, NULL) != SN_OK)
+		sn_text_free(id);
+	sn_text_free(&state);
+}
+
 static bool has_id(const struct sn_experiment *experiment, const char *path)
 {
-	struct sn_text id = { 0 }, state = { 0 };
+	struct sn_text id = { 0 };
 	bool is_there = false;
 
-	if (sn_image_identify(path, NULL, &id, &state, NULL) == SN_OK)
-		for (uint32_t m = 0; m < experiment->modules.count; m++)
-			is_there |= !strcmp(experiment->modules.items[m].build_id, id.chars);
+	identify(path, &id);
+	for (uint32_t m = 0; id.chars && m < experiment->modules.count; m++)
+		is_there |= !strcmp(experiment->modules.items[m].build_id, id.chars);
 	sn_text_free(&id);
-	sn_text_free(&state);
 	return is_there;
 }
 
@@ -40,7 +49,11 @@ sn_status sn_cli_check_builds(const struct sn_experiment *experiment, const char
 {
 	struct sn_target target;
 	bool is_found = sn_target_find(program, &target, NULL) == SN_OK;
+	struct sn_text own = { 0 };
 	sn_status status = SN_OK;
+
+	if (is_found)
+		identify(target.path, &own);
 
 	for (uint32_t m = 0; status == SN_OK && m < experiment->modules.count; m++) {
 		const struct sn_module *module = &experiment->modules.items[m];
@@ -51,6 +64,8 @@ sn_status sn_cli_check_builds(const struct sn_experiment *experiment, const char
 		struct sn_text id = { 0 }, state = { 0 };
 
 		if (module->is_main && module->kind == SN_MODULE_FILE && *module->build_id &&
+		    /* it is what will run, under whatever name; nobody cares what lies where it was */
+		    !(own.chars && !strcmp(own.chars, module->build_id)) &&
 		    /* else it is not there any more: nobody runs it */
 		    sn_image_identify(path, NULL, &id, &state, NULL) == SN_OK &&
 		    strcmp(id.chars, module->build_id) != 0)
@@ -62,6 +77,7 @@ sn_status sn_cli_check_builds(const struct sn_experiment *experiment, const char
 		sn_text_free(&id);
 		sn_text_free(&state);
 	}
+	sn_text_free(&own);
 	return status;
 }
 

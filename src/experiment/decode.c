@@ -191,6 +191,19 @@ static void account_end(struct image *image)
 	account->blocked_ns = -1; /* a sum over threads says more than a process can */
 }
 
+/* The first says most: it is where something is missing. */
+static void note_damage(struct sn_experiment *e, const char *sentence)
+{
+	if (!e->damage)
+		e->damage = sentence;
+}
+
+static void warn_damage(struct sn_experiment *e, char *sentence)
+{
+	sn_vec_push(&e->warnings, sentence);
+	note_damage(e, sentence);
+}
+
 static void process_end(struct image *image)
 {
 	struct sn_experiment *e = image->decoder->experiment;
@@ -220,11 +233,10 @@ static void process_end(struct image *image)
 		process->losses[SN_LOSS_DAMAGED] += image->damaged;
 		image->decoder->is_damaged = true;
 		e->is_salvaged = true;
-		sn_vec_push(&e->warnings,
-			    sn_arena_printf(&e->arena,
-					    "process %d: %llu damaged records were left out; the "
-					    "file was changed after it was written",
-					    process->pid, (unsigned long long)image->damaged));
+		warn_damage(e, sn_arena_printf(&e->arena,
+					       "process %d: %llu damaged records were left out; "
+					       "the file was changed after it was written",
+					       process->pid, (unsigned long long)image->damaged));
 	}
 	for (size_t i = 0; i < image->mappings.count; i++) {
 		const struct raw_mapping *m = &image->mappings.items[i];
@@ -337,6 +349,8 @@ void sn_decode_data(struct sn_decoder *decoder, const uint8_t *bytes, size_t len
 	size_t at = 0;
 
 	decoder->is_damaged = !length;
+	if (!length)
+		note_damage(e, sn_arena_printf(&e->arena, "'%s' is empty", name));
 	while (at < length) {
 		uint32_t chunks = chunks_present(bytes + at, length - at);
 		const struct sn_data_header *header = (const void *)(bytes + at);
@@ -351,24 +365,21 @@ void sn_decode_data(struct sn_decoder *decoder, const uint8_t *bytes, size_t len
 			}
 			decoder->is_damaged = true;
 			e->is_salvaged = true;
-			sn_vec_push(
-				&e->warnings,
-				sn_arena_printf(&e->arena,
-						"'%s': no data begin at byte %zu; %zu bytes were "
-						"passed over",
-						name, at, passed));
+			warn_damage(e, sn_arena_printf(&e->arena,
+						       "'%s': no data begin at byte %zu; %zu bytes "
+						       "were passed over",
+						       name, at, passed));
 			at = next;
 			continue;
 		}
 		if (chunks < header->next_chunk && chunks < header->chunks_backed) {
 			decoder->is_damaged = true;
 			e->is_salvaged = true;
-			sn_vec_push(
-				&e->warnings,
-				sn_arena_printf(&e->arena,
-						"'%s' is cut short: %u of %u pieces of process %d "
-						"are there; the recording was probably killed",
-						name, chunks, header->next_chunk, header->pid));
+			warn_damage(e, sn_arena_printf(
+					       &e->arena,
+					       "'%s' is cut short: %u of %u pieces of process %d "
+					       "are there; the recording was probably killed",
+					       name, chunks, header->next_chunk, header->pid));
 		}
 		image_decode(decoder, bytes + at, chunks);
 		at += sn_data_file_bytes(chunks);

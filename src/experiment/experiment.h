@@ -361,6 +361,8 @@ struct sn_experiment {
 				     * may be missing; NULL: none */
 	const char *
 		damaged_data; /* the path of a data file that is cut short or damaged; NULL: none */
+	const char *
+		damage; /* what of it is missing, as a sentence without an end; NULL: it is not known, or nothing */
 	SN_VEC(const char *) warnings; /* sentences: fall-backs, what was not measured */
 	SN_VEC(struct sn_environment_variable) environment;
 	const struct sn_campaign_mark *campaign; /* that it is a run of; NULL: none */

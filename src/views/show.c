@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "caches/replay.h"
+#include "profile/companions.h"
 #include "views/empty.h"
 #include "views/view.h"
 
@@ -245,6 +246,30 @@ static char *columns_choose(const struct sn_view *view, const struct sn_view_inp
 						: all_columns(view);
 }
 
+/* What the rows are of may lie in another run of the experiment. */
+static const struct sn_experiment *data_of(const struct sn_view *view, const struct sn_profile *p)
+{
+	if (view->needs & SN_VIEW_NEEDS_INSTANCES)
+		return sn_profile_with_instances(p)->experiment;
+	if (view->needs & SN_VIEW_NEEDS_VARIANTS)
+		return sn_profile_with_variants(p)->experiment;
+	return p->experiment;
+}
+
+/* Rows of data of which a part is missing look like any others. */
+static void tell_damage(const struct sn_view *view, const struct sn_profile *profile,
+			const struct sn_table *table, enum sn_format format, FILE *out)
+{
+	const char *damage = data_of(view, profile)->damage;
+
+	if (!damage || !table->row_count)
+		return;
+	if (format == SN_FORMAT_TEXT)
+		fprintf(out, "incomplete: %s\n", damage);
+	else
+		sn_warn("incomplete: %s", damage);
+}
+
 static sn_status rows_write(const struct sn_view *view, const struct sn_view_input *input,
 			    struct sn_table_view *how, FILE *out, struct sn_error *err)
 {
@@ -281,6 +306,8 @@ static sn_status rows_write(const struct sn_view *view, const struct sn_view_inp
 		if (view->put_below)
 			view->put_below(&table, out);
 	}
+	if (status == SN_OK)
+		tell_damage(view, input->profile, &table, how->format, out);
 	sn_table_free(&table);
 	return status;
 }

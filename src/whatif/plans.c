@@ -238,16 +238,36 @@ const char *sn_plan_image_open(const struct sn_module *module, struct sn_image *
 	return NULL;
 }
 
-static void plan_module(struct maker *maker, uint32_t module)
+/* The program may have another name by now. */
+static const char *open_renamed(const struct maker *maker, const struct sn_module *module,
+				struct sn_image **image, const char *why)
 {
-	struct sn_image *image;
-	const char *why =
-		sn_plan_image_open(&maker->profile->experiment->modules.items[module], &image);
+	struct sn_module renamed = *module;
+	struct sn_image *other;
 
+	if (!why || !maker->choice->program || !module->is_main)
+		return why;
+	renamed.path = maker->choice->program;
+	if (sn_plan_image_open(&renamed, &other)) {
+		sn_image_free(other);
+		return why;
+	}
+	sn_image_free(*image);
+	*image = other;
+	return NULL;
+}
+
+static void plan_module(struct maker *maker, uint32_t index)
+{
+	const struct sn_module *module = &maker->profile->experiment->modules.items[index];
+	struct sn_image *image;
+	const char *why = sn_plan_image_open(module, &image);
+
+	why = open_renamed(maker, module, &image, why);
 	if (why)
-		refuse_module(maker, module, why);
+		refuse_module(maker, index, why);
 	else
-		plan_image(maker, image, module);
+		plan_image(maker, image, index);
 	sn_image_free(image);
 }
 

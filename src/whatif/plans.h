@@ -47,6 +47,8 @@ struct sn_unmet_loops {
 struct sn_loop_choice {
 	struct sn_loop_numbers loops; /* hottest first */
 	struct sn_unmet_loops unmet;  /* that were named */
+	const char *
+		program; /* the file that will run, which may be the program's under another name; NULL: it has its own */
 	bool is_all; /* and those of these modules, and of the program, that no sample met */
 	struct sn_loop_numbers excluded;
 	struct sn_unmet_loops unmet_excluded;

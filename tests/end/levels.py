@@ -1,7 +1,9 @@
 """Levels 2 and 3: further runs in the experiment's folder, seen by every table as if they were of the run itself."""
+import glob
 import json
 import os
 import re
+import shutil
 import subprocess
 
 import browser
@@ -191,6 +193,48 @@ with open('to-file.out') as out:
     text = out.read()
 t.check(text.startswith('before\nprocess ') and run.stderr.count('note:') == 1, 'what goes into a file is compared, too', text, run.stderr)
 t.check('wrote other' not in t.run('decan', '-q', '-o', 'talk-quiet', '--', talk, 'x').stderr, 'with -q nothing is said')
+
+# rows of data of which a part is missing say so, and what is missing
+shutil.copytree('talk-run', 'talk-cut')
+data = glob.glob('talk-cut/instances/*.data')[0]
+os.truncate(data, os.path.getsize(data) * 7 // 10)
+run = t.run('show', 'instances', 'talk-cut')
+t.check(run.returncode == 0 and 'incomplete: ' in run.stdout and ' pieces of process ' in run.stdout and os.path.basename(data) in run.stdout, 'a cut file is said below its rows', run)
+run = t.run('show', 'instances', '-f', 'csv', 'talk-cut')
+t.check('incomplete' not in run.stdout and 'incomplete: ' in run.stderr, 'and beside those for tools', run)
+t.check('incomplete' not in t.run('show', 'instances', 'talk-run').stdout, 'one that is whole is not')
+
+# what runs is looked at, not what lies where the experiment was recorded
+shutil.copy('talk', 'talk-as-it-was')
+t.compile(os.path.abspath('talk.c'), '-O0', '-g', output='./talk')
+run = t.run('vprof', '-q', '--from', 'talk-run', '-o', 'talk-moved', '--', './talk-as-it-was')
+t.check(run.returncode == 0 and run.stdout.startswith(same), 'the same build under another name may run', run)
+run = t.run('vprof', '-q', '--from', 'talk-run', '-o', 'talk-rebuilt', '--', './talk')
+t.check(run.returncode == 125 and 'is another build' in run.stderr, 'another build under the same name may not', run)
+
+# a list in first-level cache: no arithmetic bounds it
+with open('chase.c', 'w') as out:
+    out.write(r'''
+#include <stdio.h>
+__attribute__((noinline, noclone, noipa)) long chase(const long *next, long p, long n) { while (n--) p = next[p]; return p; }
+static long next[1024];
+int main(void)
+{
+	long p = 0;
+	for (long i = 0; i < 1024; i++) next[i] = (i * 389 + 17) & 1023;
+	for (int k = 0; k < 40000; k++) p = chase(next, p, 10000 + k % 3);
+	printf("%ld\n", p);
+	return 0;
+}
+''')
+chase = t.compile(os.path.abspath('chase.c'), '-O2', '-g', output='./chase-near')
+t.run('run', '-q', '--level', '3', '--no-page', '-o', 'near', '--', chase)
+row = next((r for r in t.show('variants', experiment='near')['rows'] if r['function'] == 'chase' and r['bucket'] == 'all'), {})
+verdict = t.show('summary', experiment='near')['verdict']['sentence']
+if row.get('class') == 'data' and row.get('latency_bound') and row.get('dl1_state') == 'measured' and row['dl1_speedup_high'] < 2:
+    t.check('Compute-bound' not in verdict and 'CPU-bound' not in verdict, 'what waits for its own loads does not compute', verdict, row)
+else:
+    t.skip('what waits for its own loads does not compute', f'variants do not tell on this machine: {row}')
 
 # level 2 added to an experiment: one run, the user's
 t.run('record', '-q', '-o', 'two', app, TIMES, 7)

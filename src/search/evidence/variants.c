@@ -18,22 +18,22 @@ static const char *const given[] = { [ORIGINAL] = "time_original",
 /* (chosen) of the time-stamp counter: properties look at ratios alone */
 static const double counter_hz = 3e9;
 
-static bool is_measured(const struct sn_variant_figure *figure)
+/* All arithmetic; where that of a loop does not count, that of floating-point numbers. */
+static enum sn_decan_variant variant_of(const struct sn_variants *loop, int column)
 {
-	return (figure->state == SN_VARIANT_MEASURED || sn_variant_is_doubtful(figure)) &&
-	       figure->cycles > 0;
+	if (column == ORIGINAL)
+		return SN_VARIANT_ORIG;
+	if (column == MEMORY)
+		return SN_VARIANT_LS;
+	return sn_variant_counts(loop, SN_VARIANT_ARITH) ? SN_VARIANT_ARITH : SN_VARIANT_FP;
 }
 
-/* All arithmetic; where a loop cannot have that variant, that of floating-point numbers. */
-static const struct sn_variant_figure *figure_of(const struct sn_variants *loop, int column)
+/* By the one rule of whatif/variant_trust.c. ORIG has no gain that could count: it does beside another that does. */
+static bool counts(const struct sn_variants *loop, int column)
 {
-	const struct sn_variant_figure *arithmetic = &loop->figures[SN_VARIANT_ARITH];
-
 	if (column == ORIGINAL)
-		return &loop->figures[SN_VARIANT_ORIG];
-	if (column == MEMORY)
-		return &loop->figures[SN_VARIANT_LS];
-	return is_measured(arithmetic) ? arithmetic : &loop->figures[SN_VARIANT_FP];
+		return counts(loop, MEMORY) || counts(loop, ARITHMETIC);
+	return sn_variant_counts(loop, variant_of(loop, column));
 }
 
 static void loop_add(struct sn_recorded *r, const struct sn_variants *loop, uint32_t region)
@@ -46,9 +46,9 @@ static void loop_add(struct sn_recorded *r, const struct sn_variants *loop, uint
 		value.keys[k] = SN_ALL;
 	value.keys[SN_KEY_REGION] = region;
 	for (int c = 0; c < COLUMNS; c++) {
-		const struct sn_variant_figure *figure = figure_of(loop, c);
+		const struct sn_variant_figure *figure = &loop->figures[variant_of(loop, c)];
 
-		if (!is_measured(figure))
+		if (!counts(loop, c) || !(figure->cycles > 0))
 			continue;
 		value.column = sn_tables_column(r->tables, given[c], NULL);
 		value.value = figure->cycles * seconds;
@@ -67,7 +67,7 @@ static void variants_collect(struct sn_recorded *r)
 	sn_variants_find(r->profile, r->structures, &list);
 	for (size_t i = 0; i < list.count; i++) {
 		const struct sn_variants *loop = &list.items[i];
-		uint32_t region = loop->exponent < 0 && !loop->withheld
+		uint32_t region = loop->exponent < 0 && counts(loop, ORIGINAL)
 					  ? sn_recorded_loop_region(r, loop->loop)
 					  : SN_ALL;
 

@@ -231,6 +231,16 @@ static enum settled by_measurement(struct sorting *s, const struct sn_judged_loo
 	return SETTLED_DATA;
 }
 
+/* Loads and stores take what it takes, with data in cache as they are: it does not compute. */
+static void add_near(struct sn_evidence *out, const struct sn_variants *measured, double seconds)
+{
+	if (measured->class != SN_CLASS_DATA)
+		return;
+	out->near_s += seconds;
+	if (measured->has_latency && measured->is_latency_bound)
+		out->near_latency_s += seconds;
+}
+
 static bool waits_for_data(struct sorting *s, uint32_t loop, struct sn_evidence_place place,
 			   double compute_s)
 {
@@ -241,8 +251,11 @@ static bool waits_for_data(struct sorting *s, uint32_t loop, struct sn_evidence_
 	if (!s->structures || place.seconds < SN_HOT_SHARE * compute_s)
 		return false;
 	settled = judged ? by_measurement(s, judged) : NOT_SETTLED;
-	if (settled == SETTLED_ELSE)
+	if (settled == SETTLED_ELSE) {
+		if (sn_variant_counts(&judged->variants, SN_VARIANT_DL1))
+			add_near(s->out, &judged->variants, place.seconds);
 		return false;
+	}
 	if (settled == SETTLED_DATA) {
 		use = (struct sn_data_use){
 			.is_sure = judged->evidence.trust == SN_EVIDENCE_HIGH,
@@ -367,6 +380,13 @@ static void cpu_time_sort(const struct sn_summary *summary, const struct sn_mach
 	place_of_most(program, s.io_ns, &out->io);
 	place_of_most(program, s.spin_ns, &out->spin);
 	unknown_find(&s);
+<<<<<<< HEAD
+=======
+	if (summary->structures)
+		sn_variants_find(profile, summary->structures, &s.variants);
+	if (s.variants.count && machine)
+		sn_variants_compare(machine, profile, summary->structures, &s.variants);
+>>>>>>> 77e80687 (views: say what of the data is missing; words of loops bound by loads)
 	hot_loops_find(&s, summary);
 	hot_functions_find(&s, summary);
 	if (!sn_verdict_is_in_loops(out))

@@ -118,6 +118,9 @@ struct sn_evidence {
 	double data_list_cycles; /* of an iteration, measured, of a list that is far; else 0 */
 	bool data_is_sure;
 	double unsettled_s; /* of the hot places: they may compute or wait for data */
+	/* of hot loops that were measured to take what their loads and stores take, with data where they are; and of these
+	 * those in which each load waits for the one before */
+	double near_s, near_latency_s;
 	struct sn_evidence_place memory, io, spin; /* the function with most; spin: of its own */
 	struct sn_evidence_place
 		mpi; /* the call with most waiting for ranks, asleep and actively */

@@ -128,13 +128,33 @@ bool sn_verdict_is_partly_unsettled(const struct sn_evidence *e)
 	return unsettled_share(e) >= partly_unsettled_least;
 }
 
+/* Most of the hot loops' time is of loops that were measured to take what their loads and stores take. */
+static bool is_near(const struct sn_evidence *e, double near_s)
+{
+	return sn_verdict_is_in_loops(e) && near_s > 0.5 * e->loops.seconds;
+}
+
 static const char *bound_word(const struct sn_evidence *e)
 {
+	if (is_near(e, e->near_latency_s))
+		return "Bound by the latency of loads";
+	if (is_near(e, e->near_s))
+		return "Bound by loads and stores";
 	return sn_verdict_is_partly_unsettled(e) ? "CPU-bound" : "Compute-bound";
 }
 
 static void add_doubt(const struct sn_evidence *e, struct sn_text *out)
 {
+	if (is_near(e, e->near_latency_s))
+		sn_text_add(
+			out,
+			"; each load waits for the one before, and data nearer the core gain little "
+			"(measured)");
+	else if (is_near(e, e->near_s))
+		sn_text_add(
+			out,
+			"; its loads and stores take as long as it does, and data nearer the core "
+			"gain little (measured)");
 	if (sn_verdict_is_unsettled(e))
 		sn_text_add(out, SN_VERDICT_UNSETTLED);
 	else if (sn_verdict_is_partly_unsettled(e))
