@@ -28,7 +28,7 @@ struct sn_written {
 	int fds[2];  /* what the program gets for its output and error; -1: as they are */
 	bool is_one; /* both go into one file */
 	bool is_aside;
-	bool has_begun; /* zero-initialised it has not, and may be closed */
+	bool has_begun;			     /* zero-initialised it has not, and may be closed */
 	struct sn_written_stream streams[2]; /* output, error; when it is over */
 
 	/* ---- private ---- */
