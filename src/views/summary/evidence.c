@@ -380,13 +380,6 @@ static void cpu_time_sort(const struct sn_summary *summary, const struct sn_mach
 	place_of_most(program, s.io_ns, &out->io);
 	place_of_most(program, s.spin_ns, &out->spin);
 	unknown_find(&s);
-<<<<<<< HEAD
-=======
-	if (summary->structures)
-		sn_variants_find(profile, summary->structures, &s.variants);
-	if (s.variants.count && machine)
-		sn_variants_compare(machine, profile, summary->structures, &s.variants);
->>>>>>> 77e80687 (views: say what of the data is missing; words of loops bound by loads)
 	hot_loops_find(&s, summary);
 	hot_functions_find(&s, summary);
 	if (!sn_verdict_is_in_loops(out))
