@@ -145,16 +145,12 @@ static const char *bound_word(const struct sn_evidence *e)
 
 static void add_doubt(const struct sn_evidence *e, struct sn_text *out)
 {
-	if (is_near(e, e->near_latency_s))
-		sn_text_add(
-			out,
-			"; each load waits for the one before, and data nearer the core gain little "
-			"(measured)");
-	else if (is_near(e, e->near_s))
-		sn_text_add(
-			out,
-			"; its loads and stores take as long as it does, and data nearer the core "
-			"gain little (measured)");
+	const char *near = is_near(e, e->near_latency_s) ? "; each load waits for the one before"
+			   : is_near(e, e->near_s) ? "; loads and stores take as long as it does"
+						   : NULL;
+
+	if (near)
+		sn_text_addf(out, "%s, and nearer data gain little (measured)", near);
 	if (sn_verdict_is_unsettled(e))
 		sn_text_add(out, SN_VERDICT_UNSETTLED);
 	else if (sn_verdict_is_partly_unsettled(e))
