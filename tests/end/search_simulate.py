@@ -89,6 +89,10 @@ def undisturbed(t, hosts, fanout, phases):
                 'the process that waits longer is a class of its own')
         t.within(reads['severity'], 0.25 / 2 / 2, 1e-9, 'what half of the phases have is half')
         t.equal(reads['processes'], f'0-{hosts - 1}', 'and is of half of the hosts')
+    reasons = [m['reason'] for m in found['not_measurable']]
+    t.check(reasons and all(r.endswith(' has no value in the scenario') for r in reasons),
+            'what a scenario does not tell is not to be had by measuring', reasons)
+    t.equal({m['needs'][0] == m['reason'].split(' has no')[0] for m in found['not_measurable']}, {True}, 'and is named')
     r = found['results']
     t.check(r['received'] > hosts * phases and r['lost'] == 0 and found['complete'], 'every result has come', r)
     t.equal(sorted(os.listdir(f'calm{hosts}')), ['scenario.json', 'search.journal', 'simulate.json'],
@@ -171,9 +175,10 @@ def misspelt(t):
     root['metrics'] += [{'metric': 'lock_wiat', 'region': 'work', 'value': .1, 'process': p, 'source': 'samples'} for p in (0, 1)]
     with open(name, 'w') as out:
         json.dump(root, out)
-    found, done = simulate(t, name, '-o', 'misspelt')
-    said = "sonde: properties: 'misspelt.json': there is no metric 'lock_wiat', so its values are left out; did you mean 'lock_wait'?"
-    t.equal([line for line in done.stderr.splitlines() if 'no metric' in line], [said], 'values of a metric that nothing declares are told once')
+    _, done = simulate(t, name, '-o', 'misspelt')
+    said = f"sonde: scenario: 'misspelt.json': metrics[{len(root['metrics']) - 2}]: there is no metric 'lock_wiat'; did you mean 'lock_wait'?"
+    t.equal((done.returncode, done.stdout, done.stderr.splitlines()), (5, '', [said]), 'a metric that nothing declares is refused')
+    t.check(not os.path.exists('misspelt'), 'and nothing is started')
 
 
 def agents_fail(t, hosts, fanout, phases, calm, calm_text):

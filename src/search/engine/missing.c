@@ -60,11 +60,16 @@ void sn_not_measurable_reason(const struct sn_search *s, const struct sn_not_mea
 	}
 	sn_prop_request_print(&property->requests.items[missing->needs.items[0]], out);
 	if (missing->severity_at_most > 0) {
-		sn_text_addf(
-			out,
-			" is known as a range only: the loss is 0 to %.3f; 'sonde trace --every 1' records all "
-			"accesses, whose misses are sure",
-			missing->severity_at_most);
+		sn_text_addf(out, " is known as a range only: the loss is 0 to %.3f%s",
+			     missing->severity_at_most,
+			     s->options.is_simulated
+				     ? ""
+				     : "; 'sonde trace --every 1' records all accesses, whose "
+				       "misses are sure");
+		return;
+	}
+	if (s->options.is_simulated) {
+		sn_text_add(out, " has no value in the scenario");
 		return;
 	}
 	metric = property->requests.items[missing->needs.items[0]].metric;
@@ -90,10 +95,15 @@ static void missing_source(const struct sn_search *s, const struct sn_not_measur
 				     : NULL;
 
 	if (missing->severity_at_most > 0) {
-		sn_text_add(
-			out,
-			"known as a range only, as what the caches held before was not recorded "
-			"('sonde trace --every 1' records all)");
+		sn_text_add(out,
+			    s->options.is_simulated
+				    ? "known as a range only"
+				    : "known as a range only, as what the caches held before "
+				      "was not recorded ('sonde trace --every 1' records all)");
+		return;
+	}
+	if (metric && s->options.is_simulated) {
+		sn_text_add(out, "the scenario has no value of what it needs");
 		return;
 	}
 	for (size_t i = 0; metric && i < metric->needs.count; i++) {

@@ -83,6 +83,7 @@ struct sn_search_options {
 	const char *strategy; /* a name, or a path of a shared object; NULL: "time" */
 	const char *start;    /* a property; NULL: none */
 	bool has_agents;      /* one on each host */
+	bool is_simulated;    /* all values are a scenario's: nothing can be measured */
 	bool is_of_host;      /* findings go to a front, which settles what explains what */
 	double threshold;
 	enum sn_severity severity;     /* what severities are, where properties have both */

@@ -263,8 +263,7 @@ const struct sn_metric *sn_library_metric(const struct sn_library *library, cons
 	return found;
 }
 
-/* A metric of nearly this name; NULL: none. */
-static const char *metric_near(const struct sn_library *library, const char *name)
+const char *sn_library_metric_near(const struct sn_library *library, const char *name)
 {
 	const char *near = NULL;
 
@@ -278,14 +277,15 @@ static const char *metric_near(const struct sn_library *library, const char *nam
 	return near;
 }
 
-bool sn_library_print_unknown_metric(const struct sn_library *library, const char *metric,
-				     const char *name, FILE *out)
+/* False: some file in force declares it. */
+static bool unknown_print(const struct sn_library *library, const char *metric, const char *name,
+			  FILE *out)
 {
 	const char *near;
 
 	if (sn_library_metric(library, metric))
 		return false;
-	near = metric_near(library, metric);
+	near = sn_library_metric_near(library, metric);
 	fprintf(out,
 		"sonde: properties: '%s': there is no metric '%s', so its values are "
 		"left out%s%s%s\n",
@@ -309,7 +309,7 @@ size_t sn_library_print_unknown(const struct sn_library *library, const struct s
 		if (sn_intern(&seen, column, length) < known)
 			continue;
 		metric = sn_strndup(column, length);
-		count += sn_library_print_unknown_metric(library, metric, name, out);
+		count += unknown_print(library, metric, name, out);
 		free(metric);
 	}
 	sn_interner_free(&seen);

@@ -41,14 +41,12 @@ size_t sn_library_print_all(struct sn_library *library, FILE *out);
 
 /** The metric of this name as the user's files in force declare it, else as sonde does; NULL: none. */
 const struct sn_metric *sn_library_metric(const struct sn_library *library, const char *name);
+/** A metric in force of nearly this name; NULL: none. */
+const char *sn_library_metric_near(const struct sn_library *library, const char *name);
 /** Prints one line for each metric of the tables that no file in force declares: its values are asked for by
  *  nothing. `name` is the tables' file. Returns how many. */
 size_t sn_library_print_unknown(const struct sn_library *library, const struct sn_tables *tables,
 				const char *name, FILE *out);
-
-/** The same for one metric. False: some file in force declares it. */
-bool sn_library_print_unknown_metric(const struct sn_library *library, const char *metric,
-				     const char *name, FILE *out);
 
 /** The property in force of this name; NULL: none. */
 const struct sn_property *sn_library_find(const struct sn_library *library, const char *name);

@@ -97,6 +97,27 @@ static sn_status sets_check(const struct sn_scenario *s, struct sn_error *err)
 	return status;
 }
 
+/* Values of a metric that nothing declares would be asked for by no property. */
+static sn_status names_check(const struct sn_scenario *s, const struct sn_library *library,
+			     struct sn_error *err)
+{
+	size_t index;
+	json_t *metric;
+
+	json_array_foreach(json_object_get(s->root, "metrics"), index, metric)
+	{
+		const char *name = json_string_value(json_object_get(metric, "metric"));
+		const char *near;
+
+		if (!name || sn_library_metric(library, name))
+			continue;
+		near = sn_library_metric_near(library, name);
+		return fail(s, err, "metrics[%zu]: there is no metric '%.80s'%s%s%s", index, name,
+			    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	}
+	return SN_OK;
+}
+
 /* ---- faults ---- */
 
 static bool agent_read(const char *text, struct sn_fault *fault)
@@ -251,6 +272,8 @@ static sn_status root_read(struct sn_scenario *s, const struct sn_library *libra
 	if (status == SN_OK)
 		status = sets_check(s, err);
 	if (status == SN_OK)
+		status = names_check(s, library, err);
+	if (status == SN_OK)
 		status = faults_read(s, err);
 	if (status != SN_OK)
 		return status;
@@ -301,24 +324,6 @@ sn_status sn_scenario_read(const char *path, const struct sn_library *library,
 					 err);
 	sn_file_unmap(&view);
 	return status;
-}
-
-void sn_scenario_print_unknown(const struct sn_scenario *scenario, const struct sn_library *library,
-			       const char *name, FILE *out)
-{
-	struct sn_interner seen = { 0 };
-	const json_t *metric;
-	size_t index;
-
-	json_array_foreach(json_object_get(scenario->root, "metrics"), index, metric)
-	{
-		const char *word = json_string_value(json_object_get(metric, "metric"));
-		uint32_t known = (uint32_t)seen.strings.count;
-
-		if (word && sn_intern_string(&seen, word) >= known)
-			sn_library_print_unknown_metric(library, word, name, out);
-	}
-	sn_interner_free(&seen);
 }
 
 void sn_scenario_free(struct sn_scenario *s)

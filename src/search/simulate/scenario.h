@@ -5,7 +5,6 @@
 #ifndef SN_SEARCH_SIMULATE_SCENARIO_H
 #define SN_SEARCH_SIMULATE_SCENARIO_H
 
-#include <stdio.h>
 #include <jansson.h>
 
 #include "search/evidence/recorded.h"
@@ -40,9 +39,6 @@ sn_status sn_scenario_read(const char *path, const struct sn_library *library,
 sn_status sn_scenario_read_memory(const char *name, const char *bytes, size_t length,
 				  const struct sn_library *library, struct sn_scenario **out,
 				  struct sn_error *err);
-/** Prints a line for each metric that no file in force declares: its values are left out. `name` is the scenario's file. */
-void sn_scenario_print_unknown(const struct sn_scenario *scenario, const struct sn_library *library,
-			       const char *name, FILE *out);
 void sn_scenario_free(struct sn_scenario *scenario);
 
 /** What the sources of a host have after so many phases: sums of what adds up, means of what does not.

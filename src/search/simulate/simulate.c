@@ -242,6 +242,7 @@ static void options_take(struct sn_simulation *simulation, const struct sn_searc
 	simulation->search.strategy = simulation->strategy;
 	simulation->search.start = simulation->start;
 	simulation->search.mode = "phases";
+	simulation->search.is_simulated = true;
 	simulation->search.program = simulation->scenario->name;
 }
 
@@ -362,8 +363,6 @@ sn_status sn_simulate_run(const struct sn_simulate_options *options, struct sn_s
 		status = sn_link_check(err);
 	if (status != SN_OK)
 		return status;
-	sn_scenario_print_unknown(simulation->scenario, options->library, options->scenario,
-				  stderr);
 	options_take(simulation, &options->search);
 	status = strategy_try(simulation, err);
 	if (status != SN_OK)

@@ -146,6 +146,11 @@ TEST(what_is_wrong_is_named)
 		  "\"phases\" of metrics[0] is no set" },
 		{ HEAD "\"metrics\":[{\"metric\":\"cpu\",\"value\":1,\"region\":\"x\"}]}",
 		  "metrics[0] names a region" },
+		{ HEAD "\"metrics\":[{\"metric\":\"cpu\",\"value\":1},"
+		       "{\"metric\":\"lock_wiat\",\"value\":1}]}",
+		  "metrics[1]: there is no metric 'lock_wiat'; did you mean 'lock_wait'?" },
+		{ HEAD "\"metrics\":[{\"metric\":\"zzzzzzzzzz\",\"value\":1}]}",
+		  "metrics[0]: there is no metric 'zzzzzzzzzz'" },
 		{ HEAD "\"faults\":[{\"at_s\":1,\"kind\":\"hit\",\"agent\":\"front\"}]}",
 		  "\"kind\" of faults[0]" },
 		{ HEAD "\"faults\":[{\"at_s\":1,\"kind\":\"kill\",\"agent\":\"node\"}]}",
