@@ -569,7 +569,7 @@ void sn_first_error(const char *path, struct sn_text *out)
 
 	if (sn_file_map(path, &file, NULL) != SN_OK)
 		return;
-	line = file.bytes;
+	line = (const char *)file.bytes;
 	end = line + file.length;
 	while (line < end) {
 		size_t length = line_length(line, end);
