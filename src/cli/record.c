@@ -512,6 +512,7 @@ int sn_cli_record_with(const struct sn_args *args, const struct sn_record_option
 		sn_record_extracts(result->experiment_path.chars, &options);
 		roofs_keep(result->experiment_path.chars);
 		sn_cli_reduce_at_end(result->experiment_path.chars);
+		sn_record_cost_add(result->experiment_path.chars);
 	}
 	sn_vec_free(&folders);
 	return result->exit_code;

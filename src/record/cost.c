@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <x86intrin.h>
@@ -160,12 +161,20 @@ uint64_t sn_cost_of_signal(void)
 	return (uint64_t)((double)middle_of(gaps, count) / rate);
 }
 
-int64_t sn_cost_of_us_ns(void)
+int64_t sn_cost_of_us_ns(bool with_children)
 {
-	static int64_t told_ns;
-	int64_t now_ns = sn_clock_ns(CLOCK_PROCESS_CPUTIME_ID), used_ns = now_ns - told_ns;
+	static int64_t told_ns, told_children_ns;
+	int64_t now_ns = sn_clock_ns(CLOCK_PROCESS_CPUTIME_ID), used_ns = now_ns - told_ns,
+		children_ns;
+	struct rusage children;
 
+	getrusage(RUSAGE_CHILDREN, &children);
+	children_ns = ((int64_t)children.ru_utime.tv_sec + children.ru_stime.tv_sec) * 1000000000 +
+		      ((int64_t)children.ru_utime.tv_usec + children.ru_stime.tv_usec) * 1000;
+	if (with_children)
+		used_ns += children_ns - told_children_ns;
 	told_ns = now_ns;
+	told_children_ns = children_ns;
 	return used_ns;
 }
 

@@ -5,6 +5,7 @@
 #ifndef SN_RECORD_COST_H
 #define SN_RECORD_COST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct sn_cost {
@@ -27,8 +28,8 @@ uint64_t sn_cost_of_signal(void);
  * told. Takes some 20 ms. */
 void sn_cost_of_switch(struct sn_cost *cost);
 
-/** CPU time of this process since the last call. */
-int64_t sn_cost_of_us_ns(void);
+/** CPU time of this process since the last call; of children that ended since, too, if none of them was measured. */
+int64_t sn_cost_of_us_ns(bool with_children);
 
 /** The rate of the time-stamp counter, measured once (0.2 ms). */
 double sn_cost_ticks_per_ns(struct sn_cost *cost);

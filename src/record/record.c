@@ -778,7 +778,7 @@ sn_status sn_record_run(const struct sn_record_options *options, struct sn_recor
 	result->copied_loops = r.feeder.copied_loops;
 	result->have_accesses_ended = r.feeder.have_accesses_ended;
 	r.launch.has_ended = true;
-	r.launch.own_cpu_ns = sn_cost_of_us_ns();
+	r.launch.own_cpu_ns = sn_cost_of_us_ns(false);
 	if (sn_launch_write(&r.launch, result->experiment_path.chars, &late) != SN_OK)
 		sn_error_print(&late);
 	if (options->is_first_of_several)

@@ -111,4 +111,8 @@ sn_status sn_record_run(const struct sn_record_options *options, struct sn_recor
  * Failures are warnings to standard error: the data are safe without it. */
 void sn_record_extracts(const char *experiment_path, const struct sn_record_options *options);
 
+/** Adds to the experiment's launch file what this command has used since sn_record_run wrote it: writing
+ * extracts, and what else comes after the program's end. A launch of another command stays as it is. */
+void sn_record_cost_add(const char *experiment_path);
+
 #endif

@@ -60,6 +60,29 @@ const struct sn_explanation sn_explained_words[] = {
 	  "In 'diff': the machine changed while the runs were made, so a difference cannot be told "
 	  "from it. Record both sides in turn.",
 	  "verdict" },
+	{ "in RAM", "ratio",
+	  "In 'show whatif': the program's speed-up if all data of its loops came from RAM. Samples do "
+	  "not tell where they come from, so the interval goes from here to 'in L1'.",
+	  "full_vector_program_speedup" },
+	{ "in L1", "ratio",
+	  "In 'show whatif': the program's speed-up if all data of its loops are in first-level cache.",
+	  "full_vector_program_speedup" },
+	{ "no doubt", "ratio",
+	  "In 'show whatif': the program's speed-up, data in L1, by those loops alone that have no "
+	  "doubts. Never more than 'in L1'.",
+	  "doubts reliable" },
+	{ "after the best", "ratio",
+	  "In 'show whatif': the program's speed-up, data in L1, if only the 1, 2, 5 or 10 loops that "
+	  "bring most were so.",
+	  "full_vector_cumulative_speedup" },
+	{ "program 95 %", "ratio",
+	  "In 'show whatif': the interval of the program's speed-up, from all data in RAM to all in L1, "
+	  "with the error of shares and model.",
+	  "full_vector_program_speedup" },
+	{ "_start", "idea",
+	  "The first instructions of a program, before main. In ld-linux.so it is the dynamic linker "
+	  "at work: it loads libraries and binds their symbols, before the program begins.",
+	  "function" },
 	{ "thr", "count", "Threads that spent CPU time there.", "threads" },
 	{ "dev", "ratio",
 	  "How unevenly the threads share the time: standard deviation over mean; 0 is even.",

@@ -324,7 +324,9 @@ static sn_status text_print(const struct sn_phases *p, struct sn_table_view *vie
 	lengths_print(p, out);
 	clustering_print(p, out);
 	fprintf(out, "calls: %s%s\n", sn_calls_source_name(p->activity->calls_source),
-		p->activity->calls_source == SN_CALLS_EXACT ? "" : ", at least so many");
+		p->activity->calls_source == SN_CALLS_EXACT
+			? ""
+			: ", at least so many, for calls that follow each other at once look like one");
 	return cycles_print(p, out, err);
 }
 

@@ -369,7 +369,8 @@ static const struct sn_explanation process_words[] = {
 	  "cannot be told, as measuring took most of the CPU time; overhead_share is then the least.",
 	  "overhead_share_low overhead_share" },
 	{ "own_cpu_s", "time",
-	  "CPU time of sonde's own process while it recorded. It is in no time of the program.",
+	  "CPU time of sonde's own process: starting, recording, and keeping code and symbols after the "
+	  "program's end. It is in no time of the program.",
 	  "overhead_share" },
 	{ 0 },
 };

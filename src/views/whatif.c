@@ -275,14 +275,19 @@ static void print_variant(const struct sn_whatif_variant *v, const char *title, 
 	print_not_estimated(v, out);
 }
 
+const char *const sn_whatif_headings[] = { "program 95 %",   "in RAM",	"in L1", "no doubt",
+					   "after the best", "80 % by", NULL };
+
 static void print_totals(const struct sn_whatif *w, FILE *out)
 {
+	static const int columns[] = { 16, 8, 9, 10, 16, 12 };
 	struct sn_text levels = { 0 };
 
+	fprintf(out, "%-29s", "If every loop were");
+	for (size_t i = 0; sn_whatif_headings[i]; i++)
+		fprintf(out, "%*s", columns[i], sn_whatif_headings[i]);
 	fprintf(out,
-		"%-29s    program 95 %%  in RAM    in L1  no doubt  after the best     80 %% by\n",
-		"If every loop were");
-	fprintf(out,
+		"\n"
 		"%-29s                                             1     2     5    10   loops\n",
 		"");
 	for (unsigned v = 0; v < SN_VARIANT_COUNT; v++)

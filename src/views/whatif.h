@@ -30,6 +30,8 @@ void sn_whatif_table(const struct sn_whatif *whatif, enum sn_variant variant, bo
 /** The columns that people see of it, and those that CSV and JSON have by default; in `out`. */
 void sn_whatif_columns(enum sn_variant variant, enum sn_format format, struct sn_text *out);
 
+/** What the columns of the program's speed-ups are called; NULL behind the last. */
+extern const char *const sn_whatif_headings[];
 /** The table as `how` says; as text the program's speed-ups by variant come first, cumulated over
  *  loops, with what they rest on. `how->columns` is NULL or borrowed, and NULL afterwards. */
 sn_status sn_whatif_show(const struct sn_whatif *whatif, enum sn_variant variant, bool is_utf8,

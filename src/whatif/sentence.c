@@ -54,7 +54,17 @@ static bool is_all_in_doubt(const struct sn_whatif_loop *loop, const struct sn_a
 	       sn_amdahl(loop->user_share, advice->sure_speedup) < 1.005;
 }
 
-static void take_static(const struct sn_whatif_loop *loop, struct hint *best)
+/* What another loop than the hottest promises the program at least: for sure, or at best. */
+#define OTHER_SURE 1.005
+#define OTHER_MOST 1.05
+
+/* Advice without such a promise is worth something on the hottest loop only. */
+static bool is_worth_it(const struct hint *hint, size_t loops_before)
+{
+	return !loops_before || hint->sure >= OTHER_SURE || hint->most >= OTHER_MOST;
+}
+
+static void take_static(const struct sn_whatif_loop *loop, size_t loops_before, struct hint *best)
 {
 	for (size_t k = 0; k < loop->advice.count; k++) {
 		const struct sn_advice *advice = &loop->advice.items[k];
@@ -71,8 +81,8 @@ static void take_static(const struct sn_whatif_loop *loop, struct hint *best)
 			.is_doubtful = loop->doubts != 0,
 		};
 
-		if (!is_hint(loop, advice) || is_all_in_doubt(loop, advice) ||
-		    !is_better(&hint, best))
+		if (!is_hint(loop, advice) || !is_worth_it(&hint, loops_before) ||
+		    is_all_in_doubt(loop, advice) || !is_better(&hint, best))
 			continue;
 		*best = hint;
 		if (has_gain)
@@ -81,7 +91,7 @@ static void take_static(const struct sn_whatif_loop *loop, struct hint *best)
 }
 
 /* Where variants were timed their figures bound the model's. */
-static void take_judged(const struct sn_judged_loop *judged, struct hint *best)
+static void take_judged(const struct sn_judged_loop *judged, size_t loops_before, struct hint *best)
 {
 	for (size_t k = 0; k < judged->evidence.advice.count; k++) {
 		const struct sn_loop_advice *advice = &judged->evidence.advice.items[k];
@@ -99,7 +109,7 @@ static void take_judged(const struct sn_judged_loop *judged, struct hint *best)
 		};
 
 		if (!strcmp(advice->grade, "expert") || !strcmp(advice->subject, "debug lines") ||
-		    judged->loop->user_share < HINT_SHARE ||
+		    judged->loop->user_share < HINT_SHARE || !is_worth_it(&hint, loops_before) ||
 		    (!strcmp(advice->subject, "dependence") && hint.sure < 1.005))
 			continue;
 		if (is_better(&hint, best))
@@ -117,9 +127,9 @@ const struct sn_whatif_loop *sn_whatif_hint(const struct sn_whatif *w,
 		const struct sn_judged_loop *of = sn_judged_of(judged, w->loops.items[i].loop);
 
 		if (of && of->loop)
-			take_judged(of, &hint);
+			take_judged(of, i, &hint);
 		else
-			take_static(&w->loops.items[i], &hint);
+			take_static(&w->loops.items[i], i, &hint);
 	}
 	if (!hint.sentence)
 		return NULL;

@@ -1,6 +1,7 @@
 """What the runtime finds in real programs, by the real command: its own share, threads that were there
 before it."""
 import os
+import resource
 
 import datafile
 from sonde_test import Test
@@ -44,14 +45,30 @@ for lost in (1, 100):
     t.check(('lost: a signal inside our own code' in ' '.join(page.split())) == (lost == 100), f'{lost} lost: a note or none', page)
 
 # wrappers that count nothing: what samples find in them is overhead
-t.run('record', '-o', 'free', build('locks', '-pthread'), 'free', 60000000)
+locks = build('locks', '-pthread')
+t.run('record', '-o', 'free', locks, 'free', 60000000)
 own = [row for row in t.show('functions', experiment='free')['rows'] if row['function'] == 'sonde']
 process = t.show('processes', experiment='free')['rows'][0]
 share = process['overhead_share']  # of the time without it
 t.check(share / (1 + share) * process['cpu_s'] > sum(row['exclusive_cpu_s'] for row in own), 'it is overhead', process, own)
+# the same for system calls by number that need no care
+NUMBERED = '#include <sys/syscall.h>\n#include <unistd.h>\nint main(void) { for (long i = 0; i < 6000000; i++) syscall(SYS_getppid); return 0; }\n'
+t.run('record', '-o', 'numbered', t.compile(NUMBERED, '-O2', output='./by_number'))
+own = [row for row in t.show('functions', '--all', experiment='numbered')['rows'] if row['function'] == 'sonde']
+process = t.show('processes', experiment='numbered')['rows'][0]
+share = process['overhead_share']
+t.check(share / (1 + share) * process['cpu_s'] > sum(row['exclusive_cpu_s'] for row in own), "so is our wrapper of syscall()", process, own)
 summary = t.show('summary', experiment='free')
 t.check(0 <= summary['overhead_share_low'] < summary['overhead_share'] < summary['overhead_share_high'], 'within its bounds', summary)
 t.check(summary['own_cpu_s'] > 0, "and sonde's own process is beside it", summary['own_cpu_s'])
+# all of it: what the command and its children used, less what the program did; its own last moments are not in it
+before = resource.getrusage(resource.RUSAGE_CHILDREN)
+t.run('record', '-q', '-o', 'whole', locks, 'free', 1000000)
+after = resource.getrusage(resource.RUSAGE_CHILDREN)
+used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+summary = t.show('summary', experiment='whole')
+t.within(summary['own_cpu_s'] / (used - summary['cpu_s']), 0.9, 0.15,
+         f'own CPU time is what the command used beside the program: {summary["own_cpu_s"]} of {used} - {summary["cpu_s"]}')
 
 # system time: what it was for, and who asked
 run = t.run('record', '-o', 'kernel', build('system'))

@@ -26,7 +26,7 @@ int sn_locks_wait_mutex(pthread_mutex_t *mutex);
 int sn_locks_wait_read(pthread_rwlock_t *lock);
 int sn_locks_wait_write(pthread_rwlock_t *lock);
 int sn_locks_wait_semaphore(sem_t *semaphore);
-/** Whether pc is in a wrapper that reads no clock: its cost is not counted call by call, but by the
+/** Whether pc is in a wrapper that reads no clock, of a lock or of syscall(): its cost is not counted call by call, but by the
  *  samples that meet it. */
 bool sn_locks_hold(uint64_t pc);
 /** In a handler: if libc knows of a second thread that was made past us. */

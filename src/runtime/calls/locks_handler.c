@@ -187,6 +187,7 @@ bool sn_locks_hold(uint64_t pc)
 		(uint64_t)(uintptr_t)pthread_rwlock_wrlock,
 		(uint64_t)(uintptr_t)sn_locks_lock_write,
 		(uint64_t)(uintptr_t)sem_wait,
+		(uint64_t)(uintptr_t)syscall,
 	};
 	enum { LONGEST = 64 }; /* a test or two, and a jump */
 

@@ -26,6 +26,7 @@ struct sorting {
 	struct sn_evidence *out;
 	uint64_t *memory_ns, *io_ns, *compute_ns, *spin_ns; /* by function */
 	uint64_t *loop_ns;				    /* computing, by loop */
+	uint64_t *hot_ns;				    /* in hot loops, by function */
 	uint64_t *unknown_ns;				    /* by module */
 	const struct sn_judged *judged;
 	uint32_t hint_loop; /* that the hint is on, if it was judged; else SN_NONE */
@@ -112,8 +113,10 @@ static void stack_sort(struct sorting *s, uint32_t stack, const struct sn_weight
 	} else if (class->user == SN_CATEGORY_OS &&
 		   is_locking(program->functions.items[leaf->function].linkage_name)) {
 		s->out->lock_cpu_s += seconds;
-	} else if (is_unknown(program, stack)) {
-		s->out->unknown_s += seconds;
+	} else if (is_unknown(program, stack)) { /* why it touches memory, nobody can tell either */
+		s->out->memory_s -= (double)faults / 1e9;
+		s->memory_ns[leaf->function] -= faults;
+		s->out->unknown_s += (double)weight->cpu_ns / 1e9;
 		s->unknown_ns[leaf->module] += weight->cpu_ns;
 	} else {
 		s->out->compute_s += seconds;
@@ -157,10 +160,19 @@ static void unknown_find(const struct sorting *s)
 
 /* ---- hot places ---- */
 
+/* Places come hottest first, or nearly so. */
 static void hot_add(struct sn_evidence_hot *hot, struct sn_evidence_place place, double compute_s)
 {
-	if (hot->top_count < SN_EVIDENCE_TOP)
-		hot->top[hot->top_count++] = place;
+	size_t at = hot->top_count;
+
+	while (at > 0 && hot->top[at - 1].seconds < place.seconds)
+		at--;
+	if (at < SN_EVIDENCE_TOP) {
+		hot->top_count += hot->top_count < SN_EVIDENCE_TOP;
+		memmove(&hot->top[at + 1], &hot->top[at],
+			(hot->top_count - at - 1) * sizeof(*hot->top));
+		hot->top[at] = place;
+	}
 	if (place.seconds < SN_HOT_SHARE * compute_s)
 		return;
 	hot->count++;
@@ -172,6 +184,13 @@ static void hot_add(struct sn_evidence_hot *hot, struct sn_evidence_place place,
 static bool is_computing(uint64_t computing_ns, const struct sn_weight *exclusive)
 {
 	return computing_ns * 2 > exclusive->cpu_ns;
+}
+
+/* A function does several things: one that computes as long as a hot one does is hot, too. */
+static bool computes(const struct sorting *s, uint32_t function)
+{
+	return is_computing(s->compute_ns[function], &s->profile->functions[function].exclusive) ||
+	       (double)s->compute_ns[function] / 1e9 >= SN_HOT_SHARE * s->out->compute_s;
 }
 
 /* A loop that waits for its data is no computing. */
@@ -281,6 +300,27 @@ static const char *module_of_nameless(const struct sn_program *program, uint32_t
 	return sn_name_is_address(f->name) ? sn_program_module_name(program, f->module) : NULL;
 }
 
+/* A hot loop; whether the hint is one on it, and it is the hottest. */
+static void hot_loop_add(struct sorting *s, const struct sn_summary *summary,
+			 const struct sn_summary_loop *row, struct sn_evidence_place place)
+{
+	const struct sn_program *program = s->profile->program;
+	const struct sn_program_loop *loop = &program->loops.items[row->loop];
+	size_t before = s->out->loops.count;
+
+	hot_add(&s->out->loops, place, s->out->compute_s);
+	if (s->out->loops.count == before)
+		return;
+	s->hot_ns[loop->function] += row->exclusive.cpu_ns;
+	if (!before)
+		s->out->loop_rank = row->rank;
+	if (summary->hint &&
+	    loop->source_loop == program->loops.items[summary->hint_loop].source_loop) {
+		s->out->hint = summary->hint;
+		s->out->hint_is_of_first = !before;
+	}
+}
+
 static void hot_loops_find(struct sorting *s, const struct sn_summary *summary)
 {
 	const struct sn_program *program = s->profile->program;
@@ -299,28 +339,63 @@ static void hot_loops_find(struct sorting *s, const struct sn_summary *summary)
 
 		if (is_computing(s->loop_ns[row->loop], &s->profile->loops[row->loop].exclusive) &&
 		    !waits_for_data(s, row->loop, place, compute_s))
-			hot_add(&s->out->loops, place, s->out->compute_s);
+			hot_loop_add(s, summary, row, place);
 	}
+}
+
+static bool has_no_code(const struct sorting *s, uint32_t function)
+{
+	uint32_t module = s->profile->program->functions.items[function].module;
+
+	return s->structures && module != SN_NONE && !sn_structures_of(s->structures, module);
 }
 
 /* What is no function of the program's ("[unknown]") is another cause, too. */
 static void hot_functions_find(const struct sorting *s, const struct sn_summary *summary)
 {
 	const struct sn_program *program = s->profile->program;
+	double compute_s = s->out->compute_s;
 
 	for (size_t i = 0; i < summary->function_count; i++) {
 		uint32_t f = summary->functions[i];
-		const struct sn_weight *exclusive = &s->profile->functions[f].exclusive;
+		uint64_t ns = s->profile->functions[f].exclusive.cpu_ns;
+		struct sn_evidence_place place = { .what = program->functions.items[f].name,
+						   .module = module_of_nameless(program, f),
+						   .has_no_code = has_no_code(s, f),
+						   .seconds = (double)ns / 1e9 };
 
-		if (program->functions.items[f].name[0] != '[' &&
-		    is_computing(s->compute_ns[f], exclusive))
-			hot_add(&s->out->functions,
-				(struct sn_evidence_place){
-					.what = program->functions.items[f].name,
-					.module = module_of_nameless(program, f),
-					.seconds = (double)exclusive->cpu_ns / 1e9 },
-				s->out->compute_s);
+		if (program->functions.items[f].name[0] == '[' || !computes(s, f)) {
+			s->out->functions_before += !s->out->functions.top_count;
+			continue;
+		}
+		hot_add(&s->out->functions, place, compute_s);
+		place.seconds -= fmin(place.seconds, (double)s->hot_ns[f] / 1e9);
+		if (place.seconds >= SN_HOT_SHARE * compute_s)
+			hot_add(&s->out->rests, place, compute_s);
 	}
+}
+
+/* The module that computes most, where another one computes, too. */
+static void module_find(const struct sorting *s)
+{
+	const struct sn_program *program = s->profile->program;
+	size_t count = s->profile->experiment->modules.count;
+	uint64_t *ns = sn_alloc_zeroed(count + 1, sizeof(*ns)), sum = 0;
+	uint32_t best = 0;
+
+	for (uint32_t f = 0; f < program->functions.count; f++)
+		if (program->functions.items[f].module < count)
+			ns[program->functions.items[f].module] += s->compute_ns[f];
+	for (uint32_t m = 0; m < count; m++) {
+		sum += ns[m];
+		best = ns[m] > ns[best] ? m : best;
+	}
+	if (count && ns[best] && ns[best] < sum)
+		s->out->module = (struct sn_evidence_place){
+			.what = sn_program_module_name(program, best),
+			.seconds = (double)ns[best] / 1e9,
+		};
+	free(ns);
 }
 
 /* Where no loops are hot, functions are asked. */
@@ -332,8 +407,7 @@ static void functions_settle(struct sorting *s, const struct sn_summary *summary
 		double seconds = (double)s->profile->functions[f].exclusive.cpu_ns / 1e9;
 		struct sn_data_use use;
 
-		if (seconds < SN_HOT_SHARE * s->out->compute_s ||
-		    !is_computing(s->compute_ns[f], &s->profile->functions[f].exclusive))
+		if (seconds < SN_HOT_SHARE * s->out->compute_s || !computes(s, f))
 			continue;
 		sn_data_use_of_function(s->profile, s->structures, f, &use);
 		if (use.reach == SN_DATA_UNSETTLED)
@@ -348,6 +422,7 @@ static void sorting_free(struct sorting *s)
 	free(s->compute_ns);
 	free(s->spin_ns);
 	free(s->loop_ns);
+	free(s->hot_ns);
 	free(s->unknown_ns);
 }
 
@@ -370,6 +445,7 @@ static void cpu_time_sort(const struct sn_summary *summary, const struct sn_mach
 		.compute_ns = sn_alloc_zeroed(functions, sizeof(uint64_t)),
 		.spin_ns = sn_alloc_zeroed(functions, sizeof(uint64_t)),
 		.loop_ns = sn_alloc_zeroed(program->loops.count + 1, sizeof(uint64_t)),
+		.hot_ns = sn_alloc_zeroed(functions, sizeof(uint64_t)),
 		.unknown_ns =
 			sn_alloc_zeroed(profile->experiment->modules.count + 1, sizeof(uint64_t)),
 	};
@@ -382,6 +458,7 @@ static void cpu_time_sort(const struct sn_summary *summary, const struct sn_mach
 	unknown_find(&s);
 	hot_loops_find(&s, summary);
 	hot_functions_find(&s, summary);
+	module_find(&s);
 	if (!sn_verdict_is_in_loops(out))
 		functions_settle(&s, summary);
 	sorting_free(&s);
@@ -479,9 +556,10 @@ void sn_evidence_find(struct sn_summary *s, const struct sn_machine *machine,
 		.is_cut = !s->profile->is_filtered &&
 			  fabs(s->sampled_cpu_s - s->cpu_s) > 0.1 * s->cpu_s,
 		.busiest_ratio = busiest_ratio(s),
-		.hint = s->hint,
 	};
 	cpu_time_sort(s, machine, judged, hint_loop, out);
+	if (out->hint_is_of_data)
+		out->hint = s->hint;
 	turns_find(s, out);
 	worker_find(s->profile, out);
 	sn_evidence_find_mpi(s, out);

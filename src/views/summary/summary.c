@@ -596,6 +596,7 @@ static void verdict_find(struct sn_summary *s, const struct sn_whatif *whatif)
 	sn_judged_find(s->profile, s->structures, whatif, &judged);
 	if (whatif)
 		loop = sn_whatif_hint(whatif, &judged, &hint);
+	s->hint_loop = loop ? loop->loop : SN_NONE;
 	if (loop)
 		s->hint = sn_arena_strdup(&s->arena, hint.chars);
 	sn_text_free(&hint);

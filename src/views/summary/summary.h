@@ -68,7 +68,8 @@ struct sn_summary {
 	double threads_workers_s; /* of the blocked: waiting for own threads, and children that work
 				   */
 	double threads_spin_s;	  /* of the CPU time: waiting actively */
-	const char *hint;	  /* a sentence on the hottest loop, or NULL */
+	const char *hint;	  /* a sentence on a hot loop, or NULL */
+	uint32_t hint_loop;	  /* of the program; SN_NONE */
 	struct sn_answer verdict;
 	const char *causal_words; /* a sentence on causal experiments; NULL: none were made */
 	/* the same as findings: what helps most; the largest part that does not */

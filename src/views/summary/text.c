@@ -187,7 +187,8 @@ static void put_verdict(const struct sn_text_page *page, struct sn_text *line)
 	struct sn_text words = { 0 };
 
 	sn_page_put_line(page, line);
-	sn_text_addf(&words, "%s (confidence: %s)", v->sentence, sn_trust_name(v->confidence));
+	sn_text_addf(&words, "%s (confidence%s: %s)", v->sentence, v->goes_on ? " in both" : "",
+		     sn_trust_name(v->confidence));
 	sn_page_set_off(page, 0, strlen(" Verdict: ") + strcspn(v->sentence, ":."),
 			page->style->strong);
 	sn_page_put_wrapped(page, line, " Verdict: ", words.chars);

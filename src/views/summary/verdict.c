@@ -13,6 +13,7 @@ static const double join_least = 0.1;	/* oversubscription takes spinning into it
 static const double spin_least = 0.05;	/* of CPU time: threads wait for each other */
 static const double waited_least = 0.1; /* of the CPU time of lock calls: somebody waits */
 static const double rival_least = 0.8;	/* of the first: the verdict is not sure */
+static const double unseen_least = 2;	/* times what was seen: it leads, though nobody saw it */
 static const double overhead_most = 0.2;
 static const double short_s = 0.05;
 static const double mpi_short_s = 10; /* MPI starts and ends in seconds: a tenth of such a run */
@@ -231,12 +232,11 @@ static int causes_compare(const void *left, const void *right)
 	const struct sn_cause *x = left, *y = right;
 
 	if ((x->id == SN_CAUSE_DEADLOCK) != (y->id == SN_CAUSE_DEADLOCK))
-		return x->id == SN_CAUSE_DEADLOCK ? -1 : 1; /* the program does not go on */
+		return x->id == SN_CAUSE_DEADLOCK ? -1 : 1;	    /* the program does not go on */
+	if (sn_causes[x->id].competes != sn_causes[y->id].competes) /* nothing is at stake */
+		return sn_causes[x->id].competes ? -1 : 1;
 	if (x->rank_s != y->rank_s)
 		return x->rank_s > y->rank_s ? -1 : 1;
-	if (sn_causes[x->id].competes !=
-	    sn_causes[y->id].competes) /* what the child does before waiting for it */
-		return sn_causes[x->id].competes ? -1 : 1;
 	return (x->id > y->id) - (x->id < y->id);
 }
 
@@ -246,6 +246,34 @@ static const struct sn_cause *first_of(const struct causes *causes, size_t from)
 		if (sn_causes[causes->items[i].id].competes)
 			return &causes->items[i];
 	return NULL;
+}
+
+static bool is_unseen(const struct sn_cause *cause)
+{
+	return cause->id == SN_CAUSE_UNTRACED || cause->id == SN_CAUSE_UNTRACED_ALONE;
+}
+
+/* The cause with most seconds, and the next. What nobody saw leads only where it is much more than
+ * what was seen: threads that a runtime parks are blocked in futexes of its own all the time. */
+static void leaders(const struct causes *causes, const struct sn_cause **first,
+		    const struct sn_cause **second)
+{
+	const struct sn_cause *swapped;
+
+	*first = first_of(causes, 0);
+	*second = *first ? first_of(causes, (size_t)(*first - causes->items) + 1) : NULL;
+	if (*second && (*first)->id == SN_CAUSE_OTHERS && is_unseen(*second)) {
+		const struct sn_cause *third =
+			first_of(causes, (size_t)(*second - causes->items) + 1);
+
+		if (third && third->seconds * unseen_least >= (*second)->seconds)
+			*second = third;
+	} else if (*second && is_unseen(*first) &&
+		   (*second)->seconds * unseen_least >= (*first)->seconds) {
+		swapped = *first;
+		*first = *second;
+		*second = swapped;
+	}
 }
 
 static bool is_too_short(const struct sn_evidence *e, const struct sn_cause *first)
@@ -290,6 +318,7 @@ static void add_finding(const struct sn_evidence *e, const struct sn_cause *caus
 		.kind = sn_causes[cause->id].kind,
 		.confidence = cause->confidence,
 		.seconds = cause->seconds,
+		.is_harmless = !sn_causes[cause->id].competes,
 		.share = e->threads_s > 0 ? fmin(1, cause->seconds / e->threads_s) : NAN,
 		.sentence = written(arena, e, cause, sn_causes[cause->id].sentence),
 		.remedy = written(arena, e, cause, sn_causes[cause->id].remedy),
@@ -331,7 +360,7 @@ void sn_verdict_decide(const struct sn_evidence *e, struct sn_arena *arena, stru
 
 	memset(out, 0, sizeof(*out));
 	tell_all(&causes, e);
-	first = first_of(&causes, 0);
+	leaders(&causes, &first, &second);
 	if (is_too_short(e, first)) {
 		struct sn_cause nothing = {
 			.id = SN_CAUSE_SHORT,
@@ -343,13 +372,13 @@ void sn_verdict_decide(const struct sn_evidence *e, struct sn_arena *arena, stru
 		out->kind = SN_VERDICT_TOO_SHORT;
 		return;
 	}
-	second = first_of(&causes, (size_t)(first - causes.items) + 1);
 	out->kind = sn_causes[first->id].kind;
 	out->confidence = verdict_confidence(e, first, second);
 	/* the line is no surer than what it goes on with */
 	if (first->id == SN_CAUSE_OTHERS && second && second->confidence > out->confidence)
 		out->confidence = second->confidence;
 	out->sentence = headline(e, first, second, arena);
+	out->goes_on = first->id == SN_CAUSE_OTHERS && second;
 	findings_add(e, &causes, arena, out);
 }
 
@@ -357,7 +386,8 @@ void sn_verdict_add(struct sn_answer *answer, const struct sn_finding *finding)
 {
 	size_t at = answer->count;
 
-	while (at > 0 && answer->findings[at - 1].seconds < finding->seconds)
+	while (at > 0 && (answer->findings[at - 1].is_harmless ||
+			  answer->findings[at - 1].seconds < finding->seconds))
 		at--;
 	if (at == SN_FINDINGS_MAX)
 		return;

@@ -66,6 +66,7 @@ struct sn_evidence_place {
 	uint32_t line;
 	double seconds;
 	const char *module; /* where `what` is an address in place of a name; else NULL */
+	bool has_no_code;   /* its machine code is not at hand: nothing is known of its loops */
 };
 
 enum { SN_EVIDENCE_TOP = 3 };
@@ -111,6 +112,11 @@ struct sn_evidence {
 	double join_s, child_s;
 	struct sn_evidence_place child; /* `what` the waiting call */
 	struct sn_evidence_hot loops, functions;
+	struct sn_evidence_hot rests; /* of functions: their time outside of the hot loops */
+	size_t loop_rank;	      /* of the first in 'show loops'; 0: not known */
+	/* functions with more CPU time than the first, which wait, copy or have no names */
+	size_t functions_before;
+	struct sn_evidence_place module; /* that computes most; `what` NULL: there is one only */
 	/* loops that wait for their data (data_s): of the hottest what tells it */
 	struct sn_evidence_hot data;
 	double data_pass_ns, data_near_cycles, data_spread_bytes;
@@ -147,7 +153,8 @@ struct sn_evidence {
 	const char *unknown_names_by; /* what makes its maker list its names, or NULL */
 	bool is_cut;		      /* samples and the kernel's account differ */
 	double overhead_share;	      /* NaN: unknown */
-	const char *hint;	      /* advice on the hottest loop, or NULL */
+	const char *hint;	      /* advice on one of the hot loops, or NULL */
+	bool hint_is_of_first;	      /* on the hottest of them */
 	bool hint_is_of_data;	      /* its loop is one of `data`, by what was measured of it */
 };
 
@@ -156,6 +163,7 @@ struct sn_finding {
 	enum sn_trust confidence;
 	double seconds, share; /* share of threads_s */
 	const char *sentence, *remedy;
+	bool is_harmless; /* nothing is lost by it: it comes after all that something is */
 };
 
 enum { SN_FINDINGS_MAX = 8 };
@@ -164,8 +172,10 @@ struct sn_answer {
 	enum sn_verdict_kind kind;
 	enum sn_trust confidence;
 	const char *sentence;
+	bool goes_on; /* "Otherwise: ...": two causes; the confidence is that of the less sure */
 	size_t count;
-	struct sn_finding findings[SN_FINDINGS_MAX]; /* most seconds first */
+	/* most seconds first; those that are harmless behind all others */
+	struct sn_finding findings[SN_FINDINGS_MAX];
 };
 
 /** A loop or function is hot from this share of CPU time on: below it no single place is worth the

@@ -74,14 +74,17 @@ bool sn_verdict_is_unsettled(const struct sn_evidence *evidence);
 /** The same of a tenth of it or more. */
 bool sn_verdict_is_partly_unsettled(const struct sn_evidence *evidence);
 
-/* For verdict_words_data.c and verdict_words_spin.c. */
+/* For verdict_words_compute.c, _data.c and _spin.c. */
 /** " in GOMP_barrier, called by main (a.c:12)"; nothing without a place. */
 void sn_verdict_add_in(struct sn_text *out, const struct sn_evidence_place *place);
-/** "weather.c:28-32 in diffuse", and the hottest of them with shares. */
+/** A name of at most 60 columns; "weather.c:28-32 in diffuse", and the hottest of them with shares. */
+void sn_verdict_add_name(struct sn_text *out, const char *name);
 void sn_verdict_add_hot(struct sn_text *out, const struct sn_evidence_place *place);
 void sn_verdict_add_list(const struct sn_evidence *evidence, const struct sn_evidence_hot *hot,
 			 size_t limit, struct sn_text *out);
 void sn_verdict_add_worker(const struct sn_evidence *evidence, struct sn_text *out);
+sn_cause_fn sn_verdict_loops_headline, sn_verdict_loops_sentence, sn_verdict_loops_remedy,
+	sn_verdict_flat_headline, sn_verdict_flat_sentence, sn_verdict_flat_remedy;
 sn_cause_fn sn_verdict_data_headline, sn_verdict_data_sentence, sn_verdict_data_remedy,
 	sn_verdict_unsettled_remedy, sn_verdict_spin_headline, sn_verdict_spin_remedy;
 #define SN_VERDICT_UNSETTLED "; whether it computes or waits for memory, samples cannot tell"

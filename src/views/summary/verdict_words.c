@@ -6,11 +6,6 @@
 #include "base/text.h"
 #include "views/summary/verdict_parts.h"
 
-static const double hot_least = 0.5;	   /* of compute time in hot places: it is not flat */
-static const double unsettled_least = 0.5; /* of the time in hot places */
-static const double partly_unsettled_least = 0.1;
-static const double kernel_least = 0.1;
-static const double uneven_least = 1.25;
 static const double nearly_all = 0.95;
 
 /* ---- words ---- */
@@ -31,7 +26,7 @@ static const char *whose_time(const struct sn_evidence *e)
 	return e->threads > 1 ? "the threads' time" : "the time";
 }
 
-static void add_name(struct sn_text *out, const char *name)
+void sn_verdict_add_name(struct sn_text *out, const char *name)
 {
 	struct sn_text shown = { 0 };
 
@@ -46,10 +41,10 @@ static void add_call(struct sn_text *out, const struct sn_evidence_place *place)
 {
 	if (!place->what)
 		return;
-	add_name(out, place->what);
+	sn_verdict_add_name(out, place->what);
 	if (place->caller && place->caller[0] != '<') {
 		sn_text_add(out, ", called by ");
-		add_name(out, place->caller);
+		sn_verdict_add_name(out, place->caller);
 	}
 	if (place->file && place->line)
 		sn_text_addf(out, " (%s:%u)", place->file, place->line);
@@ -76,10 +71,10 @@ static bool has_name(const char *label, const char *function)
 /* "weather.c:28-32 in diffuse", "<function at 0x4970>+0xa8 (libz.so.1)" */
 void sn_verdict_add_hot(struct sn_text *out, const struct sn_evidence_place *place)
 {
-	add_name(out, place->what);
+	sn_verdict_add_name(out, place->what);
 	if (place->caller && !has_name(place->what, place->caller)) {
 		sn_text_add(out, " in ");
-		add_name(out, place->caller);
+		sn_verdict_add_name(out, place->caller);
 	}
 	if (place->module)
 		sn_text_addf(out, " (%s)", place->module);
@@ -93,188 +88,8 @@ void sn_verdict_add_worker(const struct sn_evidence *e, struct sn_text *out)
 		sn_text_addf(out, " (%zu processes of ", e->worker_processes);
 	else
 		sn_text_add(out, " (the child ");
-	add_name(out, e->worker);
+	sn_verdict_add_name(out, e->worker);
 	sn_text_add_char(out, ')');
-}
-
-/* ---- computing ---- */
-
-bool sn_verdict_is_in_loops(const struct sn_evidence *e)
-{
-	return e->loops.count && e->loops.seconds >= hot_least * e->compute_s;
-}
-
-static bool is_in_functions(const struct sn_evidence *e)
-{
-	return e->functions.count && e->functions.seconds >= hot_least * e->compute_s;
-}
-
-static double unsettled_share(const struct sn_evidence *e)
-{
-	double hot_s = sn_verdict_is_in_loops(e) ? e->loops.seconds
-		       : is_in_functions(e)	 ? e->functions.seconds
-						 : 0;
-
-	return hot_s > 0 ? e->unsettled_s / hot_s : 0;
-}
-
-bool sn_verdict_is_unsettled(const struct sn_evidence *e)
-{
-	return unsettled_share(e) >= unsettled_least;
-}
-
-bool sn_verdict_is_partly_unsettled(const struct sn_evidence *e)
-{
-	return unsettled_share(e) >= partly_unsettled_least;
-}
-
-/* Most of the hot loops' time is of loops that were measured to take what their loads and stores take. */
-static bool is_near(const struct sn_evidence *e, double near_s)
-{
-	return sn_verdict_is_in_loops(e) && near_s > 0.5 * e->loops.seconds;
-}
-
-static const char *bound_word(const struct sn_evidence *e)
-{
-	if (is_near(e, e->near_latency_s))
-		return "Bound by the latency of loads";
-	if (is_near(e, e->near_s))
-		return "Bound by loads and stores";
-	return sn_verdict_is_partly_unsettled(e) ? "CPU-bound" : "Compute-bound";
-}
-
-static void add_doubt(const struct sn_evidence *e, struct sn_text *out)
-{
-	const char *near = is_near(e, e->near_latency_s) ? "; each load waits for the one before"
-			   : is_near(e, e->near_s) ? "; loads and stores take as long as it does"
-						   : NULL;
-
-	if (near)
-		sn_text_addf(out, "%s, and nearer data gain little (measured)", near);
-	if (sn_verdict_is_unsettled(e))
-		sn_text_add(out, SN_VERDICT_UNSETTLED);
-	else if (sn_verdict_is_partly_unsettled(e))
-		sn_text_addf(
-			out,
-			"; of %.0f %% of their time samples cannot tell whether it computes or "
-			"waits for memory",
-			100 * unsettled_share(e));
-}
-
-static void loops_headline(const struct sn_evidence *e, const struct sn_cause *cause,
-			   struct sn_text *out)
-{
-	(void)cause;
-	sn_text_addf(out, "%s in %zu loop%s", bound_word(e), e->loops.count,
-		     e->loops.count > 1 ? "s" : "");
-	sn_verdict_add_worker(e, out);
-	sn_text_add(out, ": ");
-	sn_verdict_add_hot(out, &e->loops.top[0]);
-	sn_text_addf(out, " takes %.1f %% of CPU time", percent(e->loops.top[0].seconds, e->cpu_s));
-	add_doubt(e, out);
-}
-
-static void add_rest(const struct sn_evidence *e, struct sn_text *out)
-{
-	if (e->system_s >= kernel_least * e->cpu_s)
-		sn_text_addf(out, "; %.1f %% of CPU time is in the kernel",
-			     percent(e->system_s, e->cpu_s));
-	if (e->busiest_ratio > uneven_least)
-		sn_text_addf(out, "; the busiest thread works %.1f times their mean",
-			     e->busiest_ratio);
-}
-
-void sn_verdict_add_list(const struct sn_evidence *e, const struct sn_evidence_hot *hot,
-			 size_t limit, struct sn_text *out)
-{
-	for (size_t i = 0; i < hot->top_count && i < limit; i++) {
-		sn_text_add(out, i ? ", " : "");
-		sn_verdict_add_hot(out, &hot->top[i]);
-		sn_text_addf(out, " %.1f %%", percent(hot->top[i].seconds, e->cpu_s));
-	}
-}
-
-static void loops_sentence(const struct sn_evidence *e, const struct sn_cause *cause,
-			   struct sn_text *out)
-{
-	(void)cause;
-	sn_text_addf(out, "%.1f %% of CPU time is in ", percent(e->loops.seconds, e->cpu_s));
-	if (e->loops.count == 1) {
-		sn_text_add(out, "one loop, ");
-		sn_verdict_add_hot(out, &e->loops.top[0]);
-	} else {
-		sn_text_addf(out, "%zu loops: ", e->loops.count);
-		sn_verdict_add_list(e, &e->loops, e->loops.count, out);
-	}
-	add_rest(e, out);
-	add_doubt(e, out);
-}
-
-static void loops_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
-			 struct sn_text *out)
-{
-	bool is_unsettled = sn_verdict_is_partly_unsettled(e);
-
-	if (e->hint && !e->hint_is_of_data)
-		sn_text_addf(out, "%s%s", e->hint, is_unsettled ? " " : "");
-	else
-		sn_text_addf(out,
-			     "See what the hottest does and what bounds it: sonde show loop '#1'%s",
-			     is_unsettled ? ". " : "");
-	if (is_unsettled)
-		sn_verdict_unsettled_remedy(e, cause, out);
-}
-
-static void flat_headline(const struct sn_evidence *e, const struct sn_cause *cause,
-			  struct sn_text *out)
-{
-	(void)cause;
-	if (is_in_functions(e)) {
-		sn_text_addf(out, "%s in %zu function%s, not in hot loops", bound_word(e),
-			     e->functions.count, e->functions.count > 1 ? "s" : "");
-	} else {
-		sn_text_add(out, "Compute-bound and flat");
-	}
-	sn_verdict_add_worker(e, out);
-	if (!e->functions.top_count)
-		return;
-	sn_text_add(out, is_in_functions(e) ? ": " : ": the hottest function, ");
-	sn_verdict_add_hot(out, &e->functions.top[0]);
-	sn_text_addf(out, "%s takes %.1f %% of CPU time", is_in_functions(e) ? "" : ",",
-		     percent(e->functions.top[0].seconds, e->cpu_s));
-}
-
-static void flat_sentence(const struct sn_evidence *e, const struct sn_cause *cause,
-			  struct sn_text *out)
-{
-	(void)cause;
-	if (is_in_functions(e)) {
-		sn_text_addf(out, "%.1f %% of CPU time is in %zu function%s: ",
-			     percent(e->functions.seconds, e->cpu_s), e->functions.count,
-			     e->functions.count > 1 ? "s" : "");
-		sn_verdict_add_list(e, &e->functions, e->functions.count, out);
-	} else {
-		sn_text_addf(out,
-			     "%.1f %% of CPU time is the program's work, spread over many places",
-			     percent(e->compute_s, e->cpu_s));
-		if (e->functions.top_count)
-			sn_text_add(out, "; most in ");
-		sn_verdict_add_list(e, &e->functions, SN_EVIDENCE_TOP, out);
-	}
-	add_rest(e, out);
-}
-
-static void flat_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
-			struct sn_text *out)
-{
-	(void)cause;
-	sn_text_add(
-		out,
-		is_in_functions(e)
-			? "See who calls them and how often (sonde show calls FUNCTION): "
-			  "fewer calls gain more than faster ones"
-			: "No single place gains much: look for work to avoid by callers (sonde "
-			  "show tree), and at compiler options");
 }
 
 /* ---- CPU time that is something else ---- */
@@ -312,7 +127,7 @@ static void memory_sentence(const struct sn_evidence *e, const struct sn_cause *
 		     percent(cause->seconds, e->cpu_s));
 	if (e->memory.what) {
 		sn_text_add(out, ", most of it in ");
-		add_name(out, e->memory.what);
+		sn_verdict_add_name(out, e->memory.what);
 	}
 }
 
@@ -365,12 +180,22 @@ static void io_headline(const struct sn_evidence *e, const struct sn_cause *caus
 	sn_verdict_add_in(out, cause->place);
 }
 
+/* The tables have all of a call's time. Of an idle thread's wait the verdict takes what nobody else
+ * worked in. */
+static void add_whole(const struct sn_evidence_place *place, double seconds, struct sn_text *out)
+{
+	if (place && place->what && place->seconds > 1.01 * seconds)
+		sn_text_addf(out, ", which blocked %.3g s in all; others worked in the rest of it",
+			     place->seconds);
+}
+
 static void add_io_part(const struct sn_evidence *e, const char *before, enum sn_pause pause,
 			struct sn_text *out)
 {
 	sn_text_addf(out, "%s%.1f %% of %s waiting", before, percent_of_time(e, e->pauses_s[pause]),
 		     whose_time(e));
 	sn_verdict_add_in(out, &e->pauses[pause]);
+	add_whole(&e->pauses[pause], e->pauses_s[pause], out);
 }
 
 static void io_sentence(const struct sn_evidence *e, const struct sn_cause *cause,
@@ -424,6 +249,13 @@ static void pause_headline(const struct sn_evidence *e, const struct sn_cause *c
 	sn_text_addf(out, "%s: %.1f %% of %s", sn_causes[cause->id].words,
 		     percent_of_time(e, cause->seconds), whose_time(e));
 	sn_verdict_add_in(out, cause->place);
+}
+
+static void pause_sentence(const struct sn_evidence *e, const struct sn_cause *cause,
+			   struct sn_text *out)
+{
+	pause_headline(e, cause, out);
+	add_whole(cause->place, cause->seconds, out);
 }
 
 static void sleep_remedy(const struct sn_evidence *e, const struct sn_cause *cause,
@@ -572,7 +404,7 @@ static void working_child_sentence(const struct sn_evidence *e, const struct sn_
 		sn_text_add(out, "a child that works");
 	if (e->worker) {
 		sn_text_add(out, ", ");
-		add_name(out, e->worker);
+		sn_verdict_add_name(out, e->worker);
 	}
 	sn_text_addf(out, ": %.1f %% of %s", percent_of_time(e, cause->seconds), whose_time(e));
 	sn_verdict_add_in(out, cause->place);
@@ -722,10 +554,10 @@ static void memory_remedy(const struct sn_evidence *e, const struct sn_cause *ca
 /* ---- all of them ---- */
 
 const struct sn_cause_words sn_causes[SN_CAUSES] = {
-	[SN_CAUSE_LOOPS] = { SN_VERDICT_COMPUTE_LOOPS, true, true, loops_headline, loops_sentence,
-			     loops_remedy, NULL },
-	[SN_CAUSE_FLAT] = { SN_VERDICT_COMPUTE_FLAT, true, true, flat_headline, flat_sentence,
-			    flat_remedy, NULL },
+	[SN_CAUSE_LOOPS] = { SN_VERDICT_COMPUTE_LOOPS, true, true, sn_verdict_loops_headline,
+			     sn_verdict_loops_sentence, sn_verdict_loops_remedy, NULL },
+	[SN_CAUSE_FLAT] = { SN_VERDICT_COMPUTE_FLAT, true, true, sn_verdict_flat_headline,
+			    sn_verdict_flat_sentence, sn_verdict_flat_remedy, NULL },
 	[SN_CAUSE_DATA] = { SN_VERDICT_MEMORY, true, true, sn_verdict_data_headline,
 			    sn_verdict_data_sentence, sn_verdict_data_remedy, NULL },
 	[SN_CAUSE_LOADING] = { SN_VERDICT_COMPUTE_FLAT, true, true, loading_headline,
@@ -741,7 +573,7 @@ const struct sn_cause_words sn_causes[SN_CAUSES] = {
 			    sn_verdict_spin_headline, sn_verdict_spin_remedy, NULL },
 	[SN_CAUSE_MPI] = { SN_VERDICT_MPI_WAIT, true, false, mpi_headline, mpi_headline, mpi_remedy,
 			   "Waiting for other ranks" },
-	[SN_CAUSE_MPI_START] = { SN_VERDICT_MPI_WAIT, true, false, pause_headline, pause_headline,
+	[SN_CAUSE_MPI_START] = { SN_VERDICT_MPI_WAIT, true, false, pause_headline, pause_sentence,
 				 mpi_start_remedy, "Starting and ending MPI" },
 	[SN_CAUSE_OTHERS] = { SN_VERDICT_WAITING_FOR_CPU, true, false, others_headline,
 			      others_headline, others_remedy, NULL },
@@ -755,22 +587,22 @@ const struct sn_cause_words sn_causes[SN_CAUSES] = {
 			    lock_remedy, "Waiting for locks" },
 	[SN_CAUSE_LOCK_CALLS] = { SN_VERDICT_COMPUTE_FLAT, true, true, lock_calls_headline,
 				  lock_calls_headline, lock_calls_remedy, NULL },
-	[SN_CAUSE_BARRIER] = { SN_VERDICT_LOCK_WAIT, true, false, pause_headline, pause_headline,
+	[SN_CAUSE_BARRIER] = { SN_VERDICT_LOCK_WAIT, true, false, pause_headline, pause_sentence,
 			       barrier_remedy, "Threads wait for each other at barriers" },
-	[SN_CAUSE_SIGNAL] = { SN_VERDICT_LOCK_WAIT, true, false, pause_headline, pause_headline,
+	[SN_CAUSE_SIGNAL] = { SN_VERDICT_LOCK_WAIT, true, false, pause_headline, pause_sentence,
 			      signal_remedy, "Threads wait for other threads' signal" },
 	[SN_CAUSE_IO] = { SN_VERDICT_IO_WAIT, true, false, io_headline, io_sentence, io_remedy,
 			  NULL },
-	[SN_CAUSE_SLEEP] = { SN_VERDICT_SLEEP, true, false, pause_headline, pause_headline,
+	[SN_CAUSE_SLEEP] = { SN_VERDICT_SLEEP, true, false, pause_headline, pause_sentence,
 			     sleep_remedy, "Sleeping" },
-	[SN_CAUSE_CHILD] = { SN_VERDICT_CHILD_WAIT, true, false, pause_headline, pause_headline,
+	[SN_CAUSE_CHILD] = { SN_VERDICT_CHILD_WAIT, true, false, pause_headline, pause_sentence,
 			     child_remedy, "Waiting for a child that was not measured" },
 	[SN_CAUSE_WORKING_CHILD] = { SN_VERDICT_CHILD_WAIT, false, false, working_child_sentence,
 				     working_child_sentence, working_child_remedy, NULL },
-	[SN_CAUSE_UNTRACED] = { SN_VERDICT_LOCK_WAIT, true, false, pause_headline, pause_headline,
+	[SN_CAUSE_UNTRACED] = { SN_VERDICT_LOCK_WAIT, true, false, pause_headline, pause_sentence,
 				untraced_remedy, "Blocked in calls that were not traced" },
 	[SN_CAUSE_UNTRACED_ALONE] = { SN_VERDICT_IO_WAIT, true, false, pause_headline,
-				      pause_headline, untraced_remedy,
+				      pause_sentence, untraced_remedy,
 				      "Blocked in calls that were not traced" },
 	[SN_CAUSE_OPENMP] = { SN_VERDICT_OPENMP, true, false, openmp_headline, openmp_headline,
 			      openmp_remedy, "OpenMP threads wait" },

@@ -15,6 +15,7 @@
 #include "profile/wait.h"
 #include "views/summary/verdict.h"
 #include "views/view.h"
+#include "views/whatif.h"
 
 static void is_explained(const char *what, const char *word)
 {
@@ -52,6 +53,21 @@ TEST(headings_of_all_views_are_explained)
 		for (size_t c = 0; c < (*view)->column_count; c++)
 			if ((*view)->columns[c].title && (*view)->columns[c].title[0])
 				is_explained((*view)->name, (*view)->columns[c].title);
+}
+
+/* Words of the first screen and of the page before a table, as they are printed. */
+TEST(words_beside_tables_are_explained)
+{
+	static const char *const words[] = {
+		"at stake",    "of time",  "not seen",
+		"_start",      "loops",	   "functions",
+		"own workers", "in loops", "perf-signal, then timers"
+	};
+
+	for (size_t i = 0; sn_whatif_headings[i]; i++)
+		is_explained("show whatif", sn_whatif_headings[i]);
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		is_explained("show summary", words[i]);
 }
 
 /* The texts name further words: those are explained, too, or are commands. */

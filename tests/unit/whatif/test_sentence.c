@@ -181,3 +181,20 @@ TEST(measured_evidence_gives_the_hint)
 		"loop, 1.00 to 1.60x for the program.");
 	fixture_end(&t.fixture);
 }
+
+/* A remark on a loop that is not the hottest is worth nothing without a figure for it. */
+TEST(advice_without_a_gain_is_for_the_hottest_loop_alone)
+{
+	struct table t;
+
+	begin(&t);
+	t.advice[0].sure_speedup = t.advice[0].speedup = NAN;
+	t.advice[1] = t.advice[0];
+	check_hint(&t, "kernel.h:3-5 (loop #1): Use vectors.");
+	t.loops[0].advice.count = 0;
+	check_hint(&t, NULL);
+	t.advice[1].sure_speedup = 1;
+	t.advice[1].speedup = 1.1; /* 1 / (0.6 + 0.4 / 1.1): less than 1.05 for the program */
+	check_hint(&t, NULL);
+	fixture_end(&t.fixture);
+}

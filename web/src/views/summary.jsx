@@ -131,11 +131,11 @@ function TopLoops({ d, agg }) {
 
 const moduleOf = (d, f) => visible(d.modules.name.at(d.functions.module[f]));
 
-// Where its lines are unknown a loop's label has the name of the function already; one that is only an
+// Where its lines are unknown a loop's label has the name of the function already, without parameters; one that is only an
 // address says where that is.
 function InFunction({ d, loop }) {
 	const f = d.loops.function[loop], name = d.functions.name.at(f);
-	return d.loops.label.at(loop).startsWith(name) ? /^<(function|code) at 0x/.test(name) && <span class="dim">{moduleOf(d, f)}</span>
+	return d.loops.label.at(loop).startsWith(name.replace(/(?<=.)\(.*/, '')) ? /^<(function|code) at 0x/.test(name) && <span class="dim">{moduleOf(d, f)}</span>
 		: <span class="dim mono in">in <Name text={name} /></span>;
 }
 

@@ -34,7 +34,7 @@ static void decide(const struct sn_evidence *e)
 static void hot(struct sn_evidence_hot *to, const char *what, const char *caller, double seconds)
 {
 	to->top[to->top_count++] =
-		(struct sn_evidence_place){ what, caller, NULL, 0, seconds, NULL };
+		(struct sn_evidence_place){ what, caller, NULL, 0, seconds, NULL, false };
 	to->count++;
 	to->seconds += seconds;
 }
@@ -61,6 +61,7 @@ TEST(compute_in_loops)
 	hot(&e.loops, "solver.c:10-20", "solve", 6);
 	hot(&e.loops, "solver.c:40", "norm", 3);
 	e.hint = "Use wider vectors.";
+	e.hint_is_of_first = true;
 	decide(&e);
 	check(SN_VERDICT_COMPUTE_LOOPS,
 	      "Compute-bound in 2 loops: solver.c:10-20 in solve takes 60.6 %");
@@ -141,7 +142,7 @@ TEST(compute_that_is_flat)
 	struct sn_evidence e = run_of(1);
 
 	e.cpu_s = e.compute_s = 9.9;
-	e.functions.top[0] = (struct sn_evidence_place){ "parse", NULL, NULL, 0, 0.4, NULL };
+	e.functions.top[0] = (struct sn_evidence_place){ "parse", NULL, NULL, 0, 0.4, NULL, false };
 	e.functions.top_count = 1;
 	decide(&e);
 	check(SN_VERDICT_COMPUTE_FLAT, "flat: the hottest function, parse, takes 4.0 %");
@@ -155,6 +156,116 @@ TEST(compute_that_is_flat)
 	e.functions.top[0] = e.functions.top[1];
 	decide(&e);
 	check(SN_VERDICT_COMPUTE_FLAT, "in 1 function, not in hot loops: fib takes 90.9 %");
+}
+
+/* Advice on another loop than the one that the evidence begins with is no answer to that one. */
+TEST(advice_on_another_loop_says_so)
+{
+	struct sn_evidence e = run_of(1);
+
+	e.cpu_s = e.compute_s = 9.9;
+	hot(&e.loops, "match.c:10", "longest", 5);
+	hot(&e.loops, "crc.c:4", "crc", 1.2);
+	e.loop_rank = 2;
+	e.hint = "crc.c:4 (loop #3): Inline the call.";
+	decide(&e);
+	CHECK_STRING(
+		answer.findings[0].remedy,
+		"See what the hottest does and what bounds it: sonde show loop '#2'. More is promised of another: crc.c:4 (loop #3): Inline the call.");
+}
+
+/* Go: the hottest place is a loop, and a recursion has nearly as much. */
+TEST(hot_loops_and_functions_together)
+{
+	struct sn_evidence e = run_of(1);
+
+	e.cpu_s = e.compute_s = 9.9;
+	hot(&e.loops, "m.go:5", "main.mm", 2.8);
+	hot(&e.functions, "main.mm", NULL, 2.8);
+	hot(&e.functions, "main.ins", NULL, 2.4);
+	hot(&e.rests, "main.ins", NULL, 2.4);
+	decide(&e);
+	check(SN_VERDICT_COMPUTE_LOOPS, "Compute-bound in 1 loop: m.go:5 in main.mm takes 28.3 %");
+	CHECK(strstr(answer.findings[0].sentence, "outside of them most in main.ins 24.2 %"));
+	/* the recursion is hotter: functions are told, but that their loops are not hot is not */
+	e.rests.seconds = e.rests.top[0].seconds = 3.2;
+	e.functions.top[0].what = "main.ins";
+	decide(&e);
+	check(SN_VERDICT_COMPUTE_FLAT, "Compute-bound in 2 functions: main.ins takes");
+	CHECK(strstr(answer.findings[0].remedy, "in their loops") != NULL);
+	CHECK(strstr(answer.findings[0].remedy, "fewer calls") == NULL);
+}
+
+/* Java with a list of names: there is no code to find loops in. */
+TEST(functions_without_code_are_not_said_to_have_no_hot_loops)
+{
+	struct sn_evidence e = run_of(1);
+
+	e.cpu_s = e.compute_s = 9.9;
+	hot(&e.functions, "J.mm", NULL, 5);
+	e.functions.top[0].has_no_code = true;
+	decide(&e);
+	check(SN_VERDICT_COMPUTE_FLAT, "Compute-bound in 1 function: J.mm takes 50.5 %");
+	CHECK(strstr(answer.findings[0].sentence, "their loops are not known") != NULL);
+	CHECK(strstr(answer.findings[0].remedy, "fewer calls") == NULL);
+}
+
+/* Allocators and code without names are other causes, and may stand above it in the table. */
+TEST(the_hottest_that_computes_is_not_called_the_hottest)
+{
+	struct sn_evidence e = run_of(1);
+
+	e.cpu_s = e.compute_s = 9.9;
+	e.functions.top[0] = (struct sn_evidence_place){ "parse", NULL, NULL, 0, 0.4, NULL, false };
+	e.functions.top_count = 1;
+	e.functions_before = 1;
+	decide(&e);
+	check(SN_VERDICT_COMPUTE_FLAT, "flat: of functions that compute, parse takes most, 4.0 %");
+	e.module.what = "libx264.so.164";
+	e.module.seconds = 5.5;
+	decide(&e);
+	check(SN_VERDICT_COMPUTE_FLAT, "flat, most of it in libx264.so.164: of functions");
+	CHECK(strstr(answer.findings[0].sentence, "by module most in libx264.so.164 55.6 %"));
+	e.worker = e.module.what = "cc1plus";
+	e.worker_s = 9;
+	e.worker_processes = 1;
+	decide(&e);
+	check(SN_VERDICT_COMPUTE_FLAT, "flat (the child cc1plus): of functions");
+}
+
+/* What nobody saw is no answer where something was seen. */
+TEST(blocked_in_unseen_calls_leads_only_where_it_is_most)
+{
+	struct sn_evidence e = run_of(4);
+
+	e.cpu_s = e.compute_s = 9;
+	e.pauses_s[SN_PAUSE_UNTRACED] = 17;
+	decide(&e);
+	check(SN_VERDICT_COMPUTE_FLAT, "Compute-bound");
+	e.wait_others_s = 20;
+	decide(&e);
+	check(SN_VERDICT_WAITING_FOR_CPU, "Otherwise: Compute-bound");
+	e.wait_others_s = 0;
+	e.pauses_s[SN_PAUSE_UNTRACED] = 19;
+	decide(&e);
+	check(SN_VERDICT_LOCK_WAIT, "Blocked in calls that were not traced");
+}
+
+/* The table of waits has all of a call's time. */
+TEST(a_wait_that_counts_in_part_says_how_long_it_was)
+{
+	struct sn_evidence e = run_of(1);
+
+	e.cpu_s = e.compute_s = 1;
+	e.pauses_s[SN_PAUSE_POLL] = 5.9;
+	e.pauses[SN_PAUSE_POLL] =
+		(struct sn_evidence_place){ "epoll_wait", NULL, NULL, 0, 7.93, NULL, false };
+	decide(&e);
+	CHECK(strstr(answer.findings[0].sentence, "epoll_wait, which blocked 7.93 s in all") !=
+	      NULL);
+	e.pauses_s[SN_PAUSE_POLL] = 7.93;
+	decide(&e);
+	CHECK(strstr(answer.findings[0].sentence, "in all") == NULL);
 }
 
 /* The kernel's share is that of its own account; where there is none, nothing is said of it. */
@@ -211,6 +322,7 @@ TEST(a_busy_neighbour)
 	decide(&e);
 	check(SN_VERDICT_WAITING_FOR_CPU, "other programs had them for 70.0 % of the time");
 	check(SN_VERDICT_WAITING_FOR_CPU, "Otherwise: Compute-bound in 1 loop: a.c:1 in f");
+	CHECK(answer.goes_on);
 	CHECK(finding(SN_VERDICT_COMPUTE_LOOPS) != NULL);
 }
 
@@ -227,7 +339,9 @@ TEST(many_jobs_are_not_oversubscribed)
 	e.worker_processes = 40;
 	decide(&e);
 	check(SN_VERDICT_COMPUTE_FLAT, "flat (40 processes of cc1)");
-	CHECK(finding(SN_VERDICT_WAITING_FOR_CPU) == &answer.findings[0]);
+	/* nothing is lost by it: it comes last, though it has most seconds */
+	CHECK(finding(SN_VERDICT_WAITING_FOR_CPU) == &answer.findings[answer.count - 1]);
+	CHECK(answer.findings[0].kind == SN_VERDICT_COMPUTE_FLAT);
 }
 
 /* An encoder's pool on two CPUs: they are full, and no thread waits for another. */
@@ -316,8 +430,9 @@ TEST(locks)
 
 	e.cpu_s = e.compute_s = 10;
 	e.pauses_s[SN_PAUSE_LOCK] = 29;
-	e.pauses[SN_PAUSE_LOCK] =
-		(struct sn_evidence_place){ "pthread_mutex_lock", "push", "queue.c", 7, 29, NULL };
+	e.pauses[SN_PAUSE_LOCK] = (struct sn_evidence_place){
+		"pthread_mutex_lock", "push", "queue.c", 7, 29, NULL, false
+	};
 	decide(&e);
 	check(SN_VERDICT_LOCK_WAIT, "in pthread_mutex_lock, called by push (queue.c:7)");
 }
@@ -330,7 +445,8 @@ TEST(io_that_waits_and_io_that_works)
 	e.compute_s = 0.5;
 	e.io_cpu_s = 0.5;
 	e.pauses_s[SN_PAUSE_IO] = 9;
-	e.pauses[SN_PAUSE_IO] = (struct sn_evidence_place){ "fsync", "save", NULL, 0, 9, NULL };
+	e.pauses[SN_PAUSE_IO] =
+		(struct sn_evidence_place){ "fsync", "save", NULL, 0, 9, NULL, false };
 	decide(&e);
 	check(SN_VERDICT_IO_WAIT, "Waiting for I/O: 90.0 % of the time in fsync, called by save");
 	e.pauses_s[SN_PAUSE_IO] = 0;
