@@ -149,6 +149,23 @@ def left_over_around(t):
     t.equal(ends, [('MPIExcessive', 'a', .25), ('MPIExcessive', 'b', .26), ('PollingWait', 'main', .12)], 'leaves at several places count each second once')
 
 
+def lower_threshold(t):
+    """A caller with a small loss of its own, proven where the threshold is low, does not stand for the place inside it."""
+    metrics = [{'metric': m, 'region': r, 'thread': 0, 'value': v, 'samples': 1e6, 'source': 'samples'}
+               for m, values in (('cpu', (.9, .9, .7)), ('lock_wait', (.2, .003, .2))) for r, v in zip(('all', 'main', 'chase'), values)]
+    with open('lower.json', 'w') as out:
+        json.dump({'schema': 'sonde.scenario/1', 'hosts': 1, 'phases': 1, 'phase_s': 1, 'faults': [], 'processes': [{'process': 0, 'threads': [0]}],
+                   'regions': [{'region': 'all', 'kind': 'program', 'name': 'all'},
+                               {'region': 'main', 'kind': 'function', 'name': 'main', 'file': 'a.c', 'line': 1, 'parent': 'all'},
+                               {'region': 'chase', 'kind': 'function', 'name': 'chase', 'file': 'a.c', 'line': 9, 'parent': 'main'}],
+                   'metrics': metrics}, out)
+    ends = []
+    for threshold in ('.05', '.001'):
+        found, _ = simulate(t, 'lower.json', '-o', f'lower{threshold}', '--threshold', threshold)
+        ends.append([(r['region'], round(r['severity'], 9)) for r in found.get('properties', []) if r['property'] == 'LockContention' and not r['refined']])
+    t.equal(ends, [[('chase', .2)]] * 2, 'a lower threshold loses no place')
+
+
 def transfers(t):
     """Two ranks with a CPU for half of their barriers: waits, with and without a CPU, completions and what else is transfer add
     up to the time in MPI."""
@@ -442,6 +459,7 @@ def main():
     words(t)
     left_over(t)
     left_over_around(t)
+    lower_threshold(t)
     transfers(t)
     misspelt(t)
     calm, calm_text = undisturbed(t, 8, 4, 8)

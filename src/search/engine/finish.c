@@ -57,7 +57,15 @@ static bool is_same_inside(const struct settling *x, const struct sn_finding *in
 	       share_inside(x, inner, outer) > 0;
 }
 
-/* The same property directly inside: no other finding of it lies between. */
+/* Whether a finding's loss has that of an inner one in it. Values of some sources are of the innermost region alone: what a
+ * caller has of them is its own. */
+static bool holds(const struct settling *x, const struct sn_finding *f,
+		  const struct sn_finding *inner)
+{
+	return loss_of(f) >= explains * loss_of(inner) * share_inside(x, inner, f);
+}
+
+/* The same property directly inside: no other finding of it that has its loss lies between. */
 static bool is_next_inside(const struct settling *x, const struct sn_finding *inner,
 			   const struct sn_finding *outer)
 {
@@ -66,7 +74,8 @@ static bool is_next_inside(const struct settling *x, const struct sn_finding *in
 	for (size_t i = 0; i < x->s->findings.count; i++) {
 		const struct sn_finding *f = &x->s->findings.items[i];
 
-		if (!f->is_left_out && is_same_inside(x, inner, f) && is_same_inside(x, f, outer))
+		if (!f->is_left_out && is_same_inside(x, inner, f) && is_same_inside(x, f, outer) &&
+		    holds(x, f, inner))
 			return false;
 	}
 	return true;
