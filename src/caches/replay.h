@@ -18,7 +18,7 @@ struct sn_replay_object {
 	/* "table"; ".bss"; "unew (grid_new, solve.c:41)", what holds a block of the heap and where it was allocated;
 	 * "grid_new (solve.c:41)"; "[heap]", "[stack]", "[mapped]" */
 	const char *name;
-	const char *kind;   /* "variable", "section", "heap", "stack", "mapped" */
+	const char *kind;   /* "variable", "section", "heap", "stack", "mapped", "unknown" */
 	const char *file;   /* of the declaration, or of the allocation; NULL: unknown */
 	uint32_t line;	    /* 0: unknown */
 	const char *module; /* base name; NULL: none */

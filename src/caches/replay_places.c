@@ -33,9 +33,14 @@ static uint32_t object_add(struct sn_replay_places *places, const struct sn_repl
 static uint32_t memory_object(struct sn_replay_places *places, uint64_t address)
 {
 	struct sn_replay_object object = { .name = "[mapped]", .kind = "mapped" };
+	const char *replaced = sn_data_program_replaced(places->replay->data, places->process);
 
 	if (address >= stack_lowest)
 		object = (struct sn_replay_object){ .name = "[stack]", .kind = "stack" };
+	else if (address < heap_end && replaced)
+		object = (struct sn_replay_object){ .name = "[data or heap]",
+						    .kind = "unknown",
+						    .module = replaced };
 	else if (address < heap_end)
 		object = (struct sn_replay_object){ .name = "[heap]", .kind = "heap" };
 	return object_add(places, &object);

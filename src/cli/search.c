@@ -17,6 +17,7 @@
 #include "record/target.h"
 #include "cli/properties.h"
 #include "cli/search.h"
+#include "profile/data_objects.h"
 #include "search/engine/search.h"
 #include "search/evidence/sources.h"
 #include "search/online/copies.h"
@@ -308,6 +309,19 @@ int sn_search_answer(const struct sn_search *search, const char *format, double 
 	return reaches(search, check) ? SN_EXIT_FINDING : SN_EXIT_OK;
 }
 
+/* Values stay those of the run; names of its variables are lost. */
+static void replaced_warn(const struct sn_experiment *e)
+{
+	struct sn_data_objects *data = sn_data_objects_new(e);
+	const char *name = NULL;
+
+	for (uint32_t p = 0; p < e->processes.count && !name; p++)
+		name = sn_data_program_replaced(data, p);
+	if (name)
+		sn_warn("'%s' has changed since the run: its variables have no names here", name);
+	sn_data_objects_free(data);
+}
+
 static sn_status run_search(struct sn_analysis *analysis, const struct sn_library *library,
 			    const struct asked *asked, bool is_quiet, bool *reached,
 			    struct sn_error *err)
@@ -320,6 +334,8 @@ static sn_status run_search(struct sn_analysis *analysis, const struct sn_librar
 	sn_status status;
 
 	recorded->caches = &asked->caches;
+	if (!is_quiet)
+		replaced_warn(analysis->experiment);
 	for (const struct sn_source *const *source = sn_sources; *source; source++)
 		(*source)->collect(recorded);
 	if (!analysis->profile->is_filtered)

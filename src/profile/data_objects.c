@@ -9,7 +9,8 @@
 #include "code/variables.h"
 
 struct module_data {
-	bool is_read;
+	bool is_open, is_read;	/* with its variables */
+	bool is_another;	/* the file is not the one that ran */
 	struct sn_image *image; /* NULL: the file is not here, or another one */
 	struct sn_variables *variables;
 };
@@ -41,24 +42,38 @@ void sn_data_objects_free(struct sn_data_objects *objects)
 	free(objects);
 }
 
-static const struct module_data *module_read(struct sn_data_objects *objects, uint32_t m)
+/* Its image, if the file is the one that ran. */
+static struct module_data *module_open(struct sn_data_objects *objects, uint32_t m)
 {
 	const struct sn_module *module = &objects->experiment->modules.items[m];
 	struct module_data *data = &objects->modules[m];
 	struct sn_error err;
 
-	if (data->is_read)
+	if (data->is_open)
 		return data;
-	data->is_read = true;
+	data->is_open = true;
 	if (module->kind != SN_MODULE_FILE ||
 	    sn_image_open(module->path, NULL, &data->image, &err) != SN_OK)
 		return data;
-	if (module->build_id[0] && strcmp(sn_image_id(data->image), module->build_id) != 0) {
+	data->is_another =
+		module->build_id[0] && strcmp(sn_image_id(data->image), module->build_id) != 0;
+	if (data->is_another) {
 		sn_image_free(data->image);
 		data->image = NULL;
-	} else if (sn_variables_read(data->image, &data->variables, &err) != SN_OK) {
-		data->variables = NULL;
 	}
+	return data;
+}
+
+static const struct module_data *module_read(struct sn_data_objects *objects, uint32_t m)
+{
+	struct module_data *data = module_open(objects, m);
+	struct sn_error err;
+
+	if (data->is_read)
+		return data;
+	data->is_read = true;
+	if (data->image && sn_variables_read(data->image, &data->variables, &err) != SN_OK)
+		data->variables = NULL;
 	return data;
 }
 
@@ -178,6 +193,15 @@ static const struct sn_mapping *program_of(const struct sn_experiment *e, uint32
 		    e->modules.items[e->mappings.items[i].module].is_main)
 			return &e->mappings.items[i];
 	return NULL;
+}
+
+const char *sn_data_program_replaced(struct sn_data_objects *objects, uint32_t process)
+{
+	const struct sn_mapping *program = program_of(objects->experiment, process);
+
+	return program && module_open(objects, program->module)->is_another
+		       ? objects->experiment->modules.items[program->module].name
+		       : NULL;
 }
 
 static void thread_local_fill(const struct module_data *data, uint64_t begin, uint64_t bytes,

@@ -52,4 +52,8 @@ struct sn_held sn_data_held(struct sn_data_objects *objects, uint32_t module,
 struct sn_data_object sn_data_object_at(struct sn_data_objects *objects, uint32_t process,
 					uint64_t address, int64_t time_ns);
 
+/** The program of a process, if its file here is not the one that ran, so that nobody can tell its data from the heap;
+ *  else NULL. */
+const char *sn_data_program_replaced(struct sn_data_objects *objects, uint32_t process);
+
 #endif

@@ -312,6 +312,21 @@ def online(t, app):
     t.check(done.returncode == 2 and 'has no ways' in done.stderr, 'caches that are none are a mistake', done.returncode, done.stderr)
 
 
+def built_anew(t):
+    """Variables of a program that is not the one of the run any more are not taken for blocks of the heap."""
+    app = t.compile(PLANTED, '-g', '-O2', '-fno-tree-vectorize', '-pthread', output='./anew')
+    t.run('trace', '-q', '--every', '1', '-o', 'anew-run', '--', app, 'c', '20')
+    words = ('search', '-e', 'anew-run', '--format', 'json', '--threshold', '0', '--caches', CACHES)
+    before = t.run(*words)
+    data = {r['data'] for r in rows_of(json.loads(before.stdout), 'columns') if r['data']}
+    t.check('matrix' in data and 'has changed' not in before.stderr, 'the variable has its name', data, before.stderr)
+    t.compile(PLANTED.replace('matrix', 'grid_of'), '-g', '-O2', '-fno-tree-vectorize', '-pthread', output='./anew')
+    after = t.run(*words)
+    data = {r['data'] for r in json.loads(after.stdout)['properties'] if r['data']}
+    t.check('[data or heap]' in data and not data & {'[heap]', 'matrix', 'grid_of'}, 'of another build it has none', data, after.stderr)
+    t.check("'anew' has changed since the run: its variables have no names here" in after.stderr, 'and a warning says so', after.stderr)
+
+
 def main():
     t = Test()
     app = t.compile(PLANTED, '-g', '-O2', '-fno-tree-vectorize', '-pthread', output='./planted')
@@ -322,6 +337,7 @@ def main():
     chained(t)
     long_loops(t)
     one_of_two(t, app)
+    built_anew(t)
     online(t, app)
     t.done()
 
