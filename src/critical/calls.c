@@ -136,6 +136,21 @@ static void bound_add(struct gatherer *g, struct sn_critical_bound bound)
 		sn_vec_push(&g->graph->bounds, bound);
 }
 
+/* A thread that blocked for most of its life, and did not sleep, ended when somebody told it to, as helpers of a library
+ * do: its end says nothing of when it could have ended. */
+static bool is_mostly_blocked(const struct sn_experiment *e, uint32_t thread)
+{
+	const struct sn_thread *of = &e->threads.items[thread];
+	uint64_t blocked_ns = 0;
+	size_t i = sn_critical_first_of(e->waits.items, e->waits.count, sizeof(struct sn_wait),
+					offsetof(struct sn_wait, thread), thread);
+
+	for (; i < e->waits.count && e->waits.items[i].thread == thread; i++)
+		if (e->waits.items[i].kind != SN_WAIT_SLEEP)
+			blocked_ns += e->waits.items[i].duration_ns;
+	return 2 * blocked_ns > (uint64_t)(of->end_ns - of->start_ns);
+}
+
 static uint32_t lane_of_event(const struct gatherer *g, const struct sn_mpi_event *event)
 {
 	return lane_of(g, event->process, thread_of(g, event->process, event->thread));
@@ -263,7 +278,8 @@ static void lock_calls_add(struct gatherer *g, const struct sn_locks *locks)
 						       .released_ns = wait->released_ns,
 						       .lane = wait->thread,
 						       .by = wait->by });
-		if (wait->by != SN_NONE && wait->released_ns <= wait->asked_ns)
+		if (wait->by != SN_NONE && wait->released_ns <= wait->asked_ns &&
+		    !(wait->kind == SN_SYNC_JOIN && is_mostly_blocked(g->e, wait->by)))
 			bound_add(g,
 				  (struct sn_critical_bound){
 					  .came_ns = wait->t0_ns,

@@ -69,6 +69,11 @@ struct sn_critical_graph {
 void sn_critical_gather(struct sn_critical *critical, const struct sn_program *program,
 			const struct sn_mpi *mpi, const struct sn_locks *locks);
 
+/** replay.c: the first item of a thread, or of one behind it, in an array that is sorted by thread, whose number lies at
+ * `thread_offset` in an item. */
+size_t sn_critical_first_of(const void *items, size_t count, size_t item_bytes,
+			    size_t thread_offset, uint32_t thread);
+
 /** replay.c: the moments of all the rest. */
 void sn_critical_moments_gather(struct sn_critical_graph *graph);
 

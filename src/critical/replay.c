@@ -319,8 +319,8 @@ static void moment_pass(struct replay *replay, const struct sn_critical_moment *
 	}
 }
 
-static size_t first_of(const void *items, size_t count, size_t item_bytes, size_t thread_offset,
-		       uint32_t thread)
+size_t sn_critical_first_of(const void *items, size_t count, size_t item_bytes,
+			    size_t thread_offset, uint32_t thread)
 {
 	size_t low = 0, high = count;
 
@@ -348,17 +348,19 @@ static void lanes_open(struct replay *replay)
 		at->was_ns = at->is_ns = lane->start_ns;
 		if (lane->thread == SN_NONE)
 			continue;
-		at->sample = first_of(e->samples.items, e->samples.count, sizeof(struct sn_sample),
-				      offsetof(struct sn_sample, thread), lane->thread);
+		at->sample = sn_critical_first_of(e->samples.items, e->samples.count,
+						  sizeof(struct sn_sample),
+						  offsetof(struct sn_sample, thread), lane->thread);
 		at->samples_begin = at->sample;
-		at->samples_end =
-			first_of(e->samples.items, e->samples.count, sizeof(struct sn_sample),
-				 offsetof(struct sn_sample, thread), lane->thread + 1);
+		at->samples_end = sn_critical_first_of(
+			e->samples.items, e->samples.count, sizeof(struct sn_sample),
+			offsetof(struct sn_sample, thread), lane->thread + 1);
 		at->wait = at->sample_wait =
-			first_of(e->waits.items, e->waits.count, sizeof(struct sn_wait),
-				 offsetof(struct sn_wait, thread), lane->thread);
-		at->waits_end = first_of(e->waits.items, e->waits.count, sizeof(struct sn_wait),
-					 offsetof(struct sn_wait, thread), lane->thread + 1);
+			sn_critical_first_of(e->waits.items, e->waits.count, sizeof(struct sn_wait),
+					     offsetof(struct sn_wait, thread), lane->thread);
+		at->waits_end =
+			sn_critical_first_of(e->waits.items, e->waits.count, sizeof(struct sn_wait),
+					     offsetof(struct sn_wait, thread), lane->thread + 1);
 	}
 }
 
