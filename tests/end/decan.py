@@ -373,7 +373,7 @@ for experiment in ('x-chase', 'far', 'x-few'):
     by_id = {r['loop']: r for r in t.show('variants', '--all', experiment=experiment)['rows'] if r['bucket'] == 'all'}
     found = [f for f in t.show('summary', experiment=experiment)['findings'] if top['label'] + ' ' in f['sentence'] and 'measured)' in f['sentence']]
     gain = by_id.get(top['loop'], {}).get('dl1_speedup')
-    t.check(all(top['verdict'] == 'memory_bound' and gain for f in found) and (top['confidence'] == 'high' or not any(f['confidence'] == 'high' for f in found)),
+    t.check(all((top['verdict'] == 'memory_bound' or 'gain little' in f['sentence']) and gain for f in found) and (top['confidence'] == 'high' or not any(f['confidence'] == 'high' for f in found)),
             f'{experiment}: the summary has no gain that the loop has not, and is no surer', found, top['verdict'], top['confidence'], gain)
 
 # nothing is written into a program's code, or a launcher starts it

@@ -251,11 +251,17 @@ static enum settled by_measurement(struct sorting *s, const struct sn_judged_loo
 }
 
 /* Loads and stores take what it takes, with data in cache as they are: it does not compute. */
-static void add_near(struct sn_evidence *out, const struct sn_variants *measured, double seconds)
+static void add_near(struct sn_evidence *out, const struct sn_judged_loop *judged, double seconds)
 {
+	const struct sn_variants *measured = &judged->variants;
+
 	if (measured->class != SN_CLASS_DATA)
 		return;
 	out->near_s += seconds;
+	if ((int)judged->evidence.trust > (int)out->near_trust)
+		out->near_trust = judged->evidence.trust < SN_EVIDENCE_LOW
+					  ? (enum sn_trust)judged->evidence.trust
+					  : SN_TRUST_LOW;
 	if (measured->has_latency && measured->is_latency_bound)
 		out->near_latency_s += seconds;
 }
@@ -272,7 +278,7 @@ static bool waits_for_data(struct sorting *s, uint32_t loop, struct sn_evidence_
 	settled = judged ? by_measurement(s, judged) : NOT_SETTLED;
 	if (settled == SETTLED_ELSE) {
 		if (sn_variant_counts(&judged->variants, SN_VARIANT_DL1))
-			add_near(s->out, &judged->variants, place.seconds);
+			add_near(s->out, judged, place.seconds);
 		return false;
 	}
 	if (settled == SETTLED_DATA) {

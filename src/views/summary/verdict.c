@@ -106,6 +106,9 @@ static void tell(struct causes *causes, enum sn_cause_id id, double seconds,
 	if ((id == SN_CAUSE_LOOPS || id == SN_CAUSE_FLAT) && sn_verdict_is_partly_unsettled(e) &&
 	    cause.confidence == SN_TRUST_HIGH)
 		cause.confidence = SN_TRUST_MEDIUM;
+	if (id == SN_CAUSE_LOOPS && sn_verdict_is_near(e, e->near_s) &&
+	    e->near_trust > cause.confidence)
+		cause.confidence = e->near_trust; /* no surer than the loops' own verdicts */
 	if (id == SN_CAUSE_UNTRACED || id == SN_CAUSE_UNTRACED_ALONE)
 		cause.confidence = SN_TRUST_LOW;
 	causes->items[causes->count++] = cause;

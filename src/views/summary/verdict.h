@@ -127,6 +127,7 @@ struct sn_evidence {
 	/* of hot loops that were measured to take what their loads and stores take, with data where they are; and of these
 	 * those in which each load waits for the one before */
 	double near_s, near_latency_s;
+	enum sn_trust near_trust;		   /* of those that are least sure */
 	struct sn_evidence_place memory, io, spin; /* the function with most; spin: of its own */
 	struct sn_evidence_place
 		mpi; /* the call with most waiting for ranks, asleep and actively */

@@ -90,6 +90,7 @@ sn_cause_fn sn_verdict_data_headline, sn_verdict_data_sentence, sn_verdict_data_
 #define SN_VERDICT_UNSETTLED "; whether it computes or waits for memory, samples cannot tell"
 
 /** Whether most of the computing is in loops that are hot. */
+bool sn_verdict_is_near(const struct sn_evidence *e, double near_s);
 bool sn_verdict_is_in_loops(const struct sn_evidence *evidence);
 /** Waiting actively, but for MPI. */
 double sn_verdict_spin_s(const struct sn_evidence *evidence);

@@ -51,24 +51,25 @@ bool sn_verdict_is_partly_unsettled(const struct sn_evidence *e)
 }
 
 /* Most of the hot loops' time is of loops that were measured to take what their loads and stores take. */
-static bool is_near(const struct sn_evidence *e, double near_s)
+bool sn_verdict_is_near(const struct sn_evidence *e, double near_s)
 {
 	return sn_verdict_is_in_loops(e) && near_s > 0.5 * e->loops.seconds;
 }
 
 static const char *bound_word(const struct sn_evidence *e)
 {
-	if (is_near(e, e->near_latency_s))
+	if (sn_verdict_is_near(e, e->near_latency_s))
 		return "Bound by the latency of loads";
-	if (is_near(e, e->near_s))
+	if (sn_verdict_is_near(e, e->near_s))
 		return "Bound by loads and stores";
 	return sn_verdict_is_partly_unsettled(e) ? "CPU-bound" : "Compute-bound";
 }
 
 static void add_doubt(const struct sn_evidence *e, struct sn_text *out)
 {
-	const char *near = is_near(e, e->near_latency_s) ? "; each load waits for the one before"
-			   : is_near(e, e->near_s) ? "; loads and stores take as long as it does"
+	const char *near =
+		sn_verdict_is_near(e, e->near_latency_s) ? "; each load waits for the one before"
+		: sn_verdict_is_near(e, e->near_s) ? "; loads and stores take as long as it does"
 						   : NULL;
 
 	if (near)
