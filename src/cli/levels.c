@@ -224,6 +224,7 @@ static sn_status step_record(struct runs *runs, const struct step *step, struct 
 	run->written = runs->is_shown ? runs->shown : &aside;
 	status = sn_cli_loop_run_of(runs->args, run, runs->analysis, "top:10", into, result, err);
 	sn_written_end(run->written);
+	run->written = NULL;
 	if (!runs->is_shown) {
 		compare_written(runs, step, &aside, into);
 		sn_written_close(&aside);

@@ -206,7 +206,7 @@ static void sharing_add(const struct caching *c)
 					  .source = c->source };
 		const struct sn_sharing *sharing = &c->sharing[i];
 
-		if (!sharing->is_shared || !sharing->times.samples)
+		if (!sharing->is_shared || !(sharing->times.samples > 0))
 			continue;
 		for (int k = 0; k < SN_KEYS; k++)
 			value.keys[k] = SN_ALL;
