@@ -56,7 +56,7 @@ def threads(t):
         name = f'threads.{attempt}'
         done = t.run('search', '--format', 'json', '--budget', '1', '-o', name, '--threshold', '0.02', '--phase', 'step', app, '400')
         found = json.loads(done.stdout)
-        # what a team may have waited for a thread without a CPU is not its own (decision 0173): rows of its waits may lack as much
+        # what a team may have waited for a thread without a CPU is not its own (decision 0200): rows of its waits may lack as much
         lacked = max([r['severity'] for r in found['properties'] if r['property'] == 'NotRunning'], default=0)
         if lacked < .05:
             break
