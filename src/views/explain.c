@@ -328,6 +328,7 @@ static const struct {
 	{ "not seen", "unknown_code" },
 	{ "80 % by", "loops_for_80_percent" },
 	{ "perf-signal, then timers", "timers" },
+	{ "perf-signal+thread-timer", "timers" },
 	{ "loops", "loop" },
 	{ "functions", "function" },
 	{ "what is at stake, and what to do", "findings" },
