@@ -438,35 +438,16 @@ def failing(t):
     os.remove('starts')
 
 
-def seen_on_a_terminal(t, *words):
-    """What a command writes to standard error, which is a terminal."""
-    master, slave = os.openpty()
-    command = subprocess.Popen([t.sonde, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave)
-    os.close(slave)
-    seen = b''
-    while True:
-        try:
-            piece = os.read(master, 4096)
-        except OSError:
-            break
-        if not piece:
-            break
-        seen += piece
-    command.wait()
-    os.close(master)
-    return seen
-
-
 def on_a_terminal(t):
     """While a start runs a terminal is told which one, of what, and for how long; a pipe is not."""
     app = t.compile(CHURN.replace('#include <time.h>', '#include <time.h>\n#include <unistd.h>').replace('double end =', 'usleep(1500000);\n\tdouble end ='),
                     '-O1', output='./slow')
-    seen = seen_on_a_terminal(t, 'search', '--threshold', '0.01', '--budget', '1', app)
+    seen = t.seen_on_a_terminal('search', '--threshold', '0.01', '--budget', '1', app)
     t.check(re.search(rb"\rstart 1 runs \(samples, waits, the kernel's account\): \d+ s\x1b", seen), 'the first start, and for how long', seen)
     t.check(re.search(rb'\rstart 2 runs \([a-z, ]+\): \d+ s of about \d+ s\x1b', seen), 'a further one, and for how long it may run', seen)
     done = t.run('search', '--threshold', '0.01', '--budget', '1', app)
     t.check(' runs (' not in done.stderr and '\r' not in done.stderr, 'a pipe is told nothing', done.stderr)
-    seen = seen_on_a_terminal(t, 'search', '--phase', 'main', app)
+    seen = t.seen_on_a_terminal('search', '--phase', 'main', app)
     t.check(re.search(rb"\rthe program runs \('main' is watched\): \d+ s\x1b", seen), 'with --phase the terminal is told that the program runs', seen)
     done = t.run('search', '--phase', 'main', app)
     t.check('\r' not in done.stderr, 'and a pipe is told nothing', done.stderr)

@@ -382,21 +382,7 @@ def full_disk(t, calm_text):
 
 def on_a_terminal(t):
     """Agents that search for some seconds do so in no silence."""
-    words = ('simulate', '--format', 'json', '-o', 'told', scenario('told.json', 2, 8))
-    master, slave = os.openpty()
-    search = subprocess.Popen([t.sonde, 'search', *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave)
-    os.close(slave)
-    seen = b''
-    while True:
-        try:
-            piece = os.read(master, 4096)
-        except OSError:
-            break
-        if not piece:
-            break
-        seen += piece
-    search.wait()
-    os.close(master)
+    seen = t.seen_on_a_terminal('search', 'simulate', '--format', 'json', '-o', 'told', scenario('told.json', 2, 8))
     t.check(b'agents search the phases: ' in seen and b'agents search the phases' in seen[seen.index(b'the phases begin'):],
             'a terminal is told what goes on', seen)
 

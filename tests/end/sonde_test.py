@@ -82,6 +82,24 @@ class Test:
         """sonde WORDS..."""
         return self.command(self.sonde, *words, **more)
 
+    def seen_on_a_terminal(self, *words):
+        """What sonde WORDS... writes to standard error, which is a terminal: bytes."""
+        master, slave = os.openpty()
+        command = subprocess.Popen([self.sonde, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave)
+        os.close(slave)
+        seen = b''
+        while True:
+            try:
+                piece = os.read(master, 4096)
+            except OSError:
+                break
+            if not piece:
+                break
+            seen += piece
+        command.wait()
+        os.close(master)
+        return seen
+
     def compile(self, source, *flags, compiler='gcc', output=None):
         """Compiles a program of tests/end/programs (or a path, or C text with a newline in it)."""
         if '\n' in source:
